@@ -114,7 +114,7 @@ class ChildProcess:
         ours.setblocking(False)
         self._watched = _descriptor_of(self._process.pid)
 
-    def ask(self, request: tuple[Any, ...], seconds: float, what: str, shaders: Callable[[bool], None] = lambda _: None) -> Any:
+    def ask(self, request: tuple[Any, ...], seconds: float, what: str) -> Any:
         """Send a request and return the child's answer.
 
         Any error that the child did not report itself ends the child.
@@ -123,8 +123,6 @@ class ChildProcess:
             request: its name, one of REQUESTS, then its arguments.
             seconds: limit of each step. Each step that the device announces gets the whole limit; so does the time before the first.
             what: describes the request; messages begin with it.
-            shaders: called with whether the child may run shaders: with True when it begins the request, and again with each step that it
-                announces. When a step ends it may still run them, because a lost device also ends a step.
 
         Raises:
             DeviceTimeout: a step took too long.
@@ -134,7 +132,7 @@ class ChildProcess:
             DeviceFailure, CtsError: what the request raised in the child.
         """
         try:
-            answer, failure = self._exchange(request, seconds, what, shaders)
+            answer, failure = self._exchange(request, seconds, what)
         except BaseException:
             # After any exception the next answer may belong to this request.
             self.kill()
@@ -143,9 +141,7 @@ class ChildProcess:
             raise failure
         return answer
 
-    def _exchange(
-        self, request: tuple[Any, ...], seconds: float, what: str, shaders: Callable[[bool], None]
-    ) -> tuple[Any, Exception | None]:
+    def _exchange(self, request: tuple[Any, ...], seconds: float, what: str) -> tuple[Any, Exception | None]:
         """Return the answer, or the failure that the child reports instead."""
         if self.ended:
             raise DiedIdle(what, "the process that held the device has been ended: start another one")
@@ -166,12 +162,9 @@ class ChildProcess:
             begun = self._receive(patience, asked) == (BEGIN, None)
             if not begun:
                 raise NotAMessage("it is not an answer to the request")
-            shaders(True)
             patience.restart()
             while (received := self._receive(patience, asked))[0] == DOING:
                 announced = received[1]
-                if announced is not None:
-                    shaders(announced is Step.DISPATCH)
                 step = announced or asked.step
                 doing = _WORDS.get(announced, "") if announced else ""
                 patience.restart()

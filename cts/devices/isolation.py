@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
@@ -39,16 +39,6 @@ class DoesNotStayOpen(DeviceError):
     """A device died twice after it had been opened, before it read a request."""
 
 
-class Watcher:
-    """Learns what the device of a child does. This one ignores it."""
-
-    def runs(self, running: bool) -> None:
-        """Learn that the device may run shaders from now on, or runs none."""
-
-    def lost(self) -> None:
-        """Learn that the device is lost, or that its child did not end as it should."""
-
-
 class IsolatedDevice:
     """A device held by a child process.
 
@@ -60,7 +50,7 @@ class IsolatedDevice:
         timeout: seconds that each step may take.
         description: the device's description of itself, if it is already known.
         open_timeout: seconds that opening the device may take.
-        watcher: learns what the device does.
+        lost: called when the device is lost, or when its child does not end as it should.
 
     Attributes:
         last_steps: seconds that each step of the last run took; includes ``open`` if the device was opened since the run before.
@@ -72,13 +62,13 @@ class IsolatedDevice:
         timeout: float,
         description: DeviceDescription | None = None,
         open_timeout: float = OPEN_SECONDS,
-        watcher: Watcher | None = None,
+        lost: Callable[[], None] = lambda: None,
     ) -> None:
         self._spec = spec
         self._timeout = timeout
         self._open_timeout = open_timeout
         self._description = description
-        self._watcher = watcher or Watcher()
+        self._lost = lost
         self._child: ChildProcess | None = None
         self._findings: list[Finding] = []
         self._opening: dict[str, float] = {}
@@ -115,14 +105,14 @@ class IsolatedDevice:
             check_same(self._description, description)
         except DeviceFailure as failure:
             child.kill()
-            self._watcher.lost()
+            self._lost()
             raise CannotOpen(failure) from failure
         except DeviceChanged:
             child.close(self._open_timeout)
             raise
         except BaseException:
             child.kill()
-            self._watcher.lost()
+            self._lost()
             raise
         self._child = child
         self._opening = {"open": time.perf_counter() - begin}
@@ -188,7 +178,7 @@ class IsolatedDevice:
         child, self._child = self._child, None
         if child is not None and (problems := child.close(self._timeout)):
             self._findings += problems
-            self._watcher.lost()
+            self._lost()
         found, self._findings = tuple(self._findings), []
         return found
 
@@ -210,7 +200,7 @@ class IsolatedDevice:
         self.open()
         assert self._child is not None
         try:
-            return self._child.ask(request, self._timeout, what, self._watcher.runs)
+            return self._child.ask(request, self._timeout, what)
         except DeviceFailure as failure:
             if failure.spent:
                 self._discard()
@@ -221,12 +211,9 @@ class IsolatedDevice:
         except BaseException:
             self._discard()
             raise
-        finally:
-            # After lost(): see cts.engine.neighbours.
-            self._watcher.runs(False)
 
     def _discard(self) -> None:
         child, self._child = self._child, None
         if child is not None:
             child.kill()
-        self._watcher.lost()
+        self._lost()

@@ -80,20 +80,24 @@ class Alone:
         """Keep judgements until the end."""
         self._waiting += asides
 
+    def excuse(self, asides: Iterable[SetAside]) -> None:
+        """Forget the wrong values of judgements that wait: another process lost the device meanwhile, so they do not count."""
+        excused = {(aside.id, aside.attempt) for aside in asides}
+        self._waiting = [replace(one, line="") if (one.id, one.attempt) in excused else one for one in self._waiting]
+
     def passed(self, id_: str, family: str, seconds: float) -> None:
         """Record a case that has passed in some process."""
         if self._casebook.families[family].kind is CaseKind.KERNEL:
             for control in self._controls:
                 control.passed(id_, seconds)
 
-    def repeated(self, result: CaseResult) -> Judged:
-        """Return the verdict of a case that waits, and whose failure a worker has seen again.
+    def claimed(self, result: CaseResult) -> Judged:
+        """Return the verdict of a case whose wrong values count. The case waits no longer.
 
         Raises:
             JournalError: it cannot be written.
         """
-        (aside,) = (one for one in self._waiting if (one.id, one.attempt) == (result.id, result.attempt))
-        self._waiting.remove(aside)
+        self._waiting = [one for one in self._waiting if (one.id, one.attempt) != (result.id, result.attempt)]
         return self._judged(result, time.time())
 
     def judge_all(self) -> Iterator[Judged | str]:

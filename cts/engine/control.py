@@ -126,7 +126,7 @@ class ControlCase:
         plain: returns the case without cooperative types for the stage of a case, if there is one (``plain_case``).
         renew: ends the process that holds the device; the next run begins another one.
         findings: the list that gets a finding when a control fails for the first time, unless the device then turns out to be unavailable.
-        disturbed: tells whether another process may have made the control fail.
+        tells_all: whether the list gets a finding each time that a control fails, because another process decides which of them count.
     """
 
     def __init__(
@@ -138,11 +138,11 @@ class ControlCase:
         plain: Callable[[str], Plain | None] = lambda _: None,
         renew: Callable[[], None] = lambda: None,
         findings: list[Finding] | None = None,
-        disturbed: Callable[[], bool] = lambda: False,
+        tells_all: bool = False,
     ) -> None:
         self._renew = renew
         self._findings = [] if findings is None else findings
-        self._disturbed = disturbed
+        self._tells_all = tells_all
         self._is_told = False
         self._rerun = rerun
         self._retries = retries
@@ -270,13 +270,11 @@ class ControlCase:
     def _finding(self, id_: str, control: _Control, verdict: Verdict) -> Finding | None:
         """Return the finding about a control that failed after the case ``id_``; None if the driver may not have caused that."""
         # Another program may need the memory that the control lacks.
-        if verdict is Verdict.RESOURCE_ERROR or self._disturbed():
-            return None
-        return failed_control(control.id, control.what, verdict, id_)
+        return None if verdict is Verdict.RESOURCE_ERROR else failed_control(control.id, control.what, verdict, id_)
 
     def _tell(self, finding: Finding | None) -> None:
         """Report the first finding: a driver that wears out would otherwise cause one for each process."""
-        if finding is not None and not self._is_told:
+        if finding is not None and (self._tells_all or not self._is_told):
             self._is_told = True
             self._findings.append(finding)
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from cts.devices.device import DeviceUnavailable
+from cts.devices.device import DeviceUnavailable, Finding
 from cts.devices.holder import DeviceHolder, Retries
 from cts.engine.control import LOST, PLAIN, PLAINLY, failed_control
 from cts.verdict.verdict import CaseResult, Verdict
@@ -31,7 +31,9 @@ class FirstShader:
         holder: the holder of this process's device. Only a Vulkan device is checked.
         judge: judges a case, without a record.
         retries: how often the shader may run, each time on a fresh device.
-        disturbed: tells whether another process may have made the shader fail.
+        findings: the list that gets a finding if the shader works in a later attempt.
+        cases: before how many cases the shader may fail in all attempts until that ends the run. Beside others, another process may have
+            lost the device meanwhile.
         sleep: waits for some seconds.
     """
 
@@ -41,24 +43,24 @@ class FirstShader:
         holder: DeviceHolder,
         judge: Callable[[Case], CaseResult],
         retries: Retries,
-        disturbed: Callable[[], bool],
+        findings: list[Finding],
+        cases: int = 1,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._casebook = casebook
         self._holder = holder
         self._judge = judge
         self._retries = retries
-        self._disturbed = disturbed
+        self._findings = findings
+        self._cases = cases
         self._sleep = sleep
         self._is_due = True
 
     def before(self, case: Case) -> None:
         """Run the shader if the next case is the first that needs it: a kernel that has cooperative types.
 
-        If another process may have made it fail, run it again before the next such case.
-
         Raises:
-            NoShaderRuns: it fails, or loses the device, in every attempt.
+            NoShaderRuns: it fails, or loses the device, in every attempt before as many cases as may have it fail.
         """
         if not self._is_due or case.definition.kind is not CaseKind.KERNEL or case.family == PLAIN:
             return
@@ -68,17 +70,16 @@ class FirstShader:
         if plain is None or description.kind != "vulkan":
             return
         first: Verdict | None = None
-        disturbed = False
         for _ in self._retries.begin(self._sleep):
             result = self._judge(plain)
             if result.verdict not in _BROKEN:
-                if first and not disturbed:
-                    self._holder.findings.append(failed_control(plain.id, PLAINLY, first, case.id))
+                if first:
+                    self._findings.append(failed_control(plain.id, PLAINLY, first, case.id))
                 return
             first = first or result.verdict
-            disturbed = disturbed or self._disturbed()
             self._holder.discard()
-        if disturbed:
+        self._cases -= 1
+        if self._cases:
             self._is_due = True
             return
         raise NoShaderRuns(

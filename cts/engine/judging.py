@@ -13,16 +13,20 @@ from cts.devices.holder import DeviceHolder
 from cts.engine.confirmation import BATCH, Bench, confirmed
 from cts.engine.control import LOST, ControlCase, Proven, plain_case, verdict_of_control
 from cts.engine.first_shader import FirstShader
-from cts.engine.neighbours import Neighbours
+from cts.engine.neighbours import Claim, Clock
 from cts.engine.runner import judge
 from cts.engine.selection import Selection
 from cts.engine.session import Settings
 from cts.engine.set_aside import SET_ASIDE, WRONG, SetAside, tried
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
+from cts.journal.run_record import finding_record
 from cts.verdict.effort import Budget
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, CaseKind, find_case
+
+_CASES = 3
+"""Before how many cases a plain shader may fail, beside others, until that ends the run."""
 
 CONFIRMED_AT_ONCE = 3
 """How many failures each process judges again at once, so they are announced early. The others wait until there are several."""
@@ -40,15 +44,8 @@ class Judged:
     start: float
 
 
-@dataclass(frozen=True)
-class Repeated:
-    """Failures that were set aside before, and that a fresh process has repeated. Nobody has written them to the journal yet."""
-
-    results: tuple[CaseResult, ...]
-
-
-Event = Judged | SetAside | Repeated
-"""The outcome of a judgement. A case that is set aside gets its verdict later."""
+Event = Judged | SetAside | Claim
+"""The outcome of a judgement. A case that is set aside, or claimed to be wrong, gets its verdict later."""
 
 
 class Judging:
@@ -59,7 +56,7 @@ class Judging:
         journal: the journal that this process writes; None if there is none, or if it is on another machine.
         proven: cases that passed before this run, with their seconds.
         group: the number of this process's group.
-        neighbours: the other processes that share the device; None if there are none.
+        clock: measures what this process claims, if others may share the device; None if there are no others.
         at_once: whether each failure is judged again at once. Otherwise most wait until there are several.
     """
 
@@ -71,12 +68,13 @@ class Judging:
         journal: Journal | None,
         proven: Iterable[Proven] = (),
         group: int = 0,
-        neighbours: Neighbours | None = None,
+        clock: Clock | None = None,
         at_once: bool = False,
     ) -> None:
         self._never_waits = at_once
         self._group = group
-        self._neighbours = neighbours
+        self.clock = clock
+        self._doubtful: list[Finding] = holder.findings if clock is None else []
         self._settings = settings
         self._selection = selection
         self._holder = holder
@@ -85,17 +83,17 @@ class Judging:
         self._budget = Budget()
         self._at_once = CONFIRMED_AT_ONCE
         self._held: list[SetAside] = []
-        self._losses = 0
         self._control = ControlCase(
             self._rerun,
             settings.retries,
             proven=proven,
             plain=partial(plain_case, selection.casebook),
             renew=holder.discard,
-            findings=holder.findings,
-            disturbed=self._disturbed,
+            findings=self._doubtful,
+            tells_all=clock is not None,
         )
-        self._first = FirstShader(selection.casebook, holder, self._judged_again, settings.retries, self._disturbed)
+        cases = 1 if clock is None else _CASES
+        self._first = FirstShader(selection.casebook, holder, self._judged_again, settings.retries, self._doubtful, cases)
 
     def judge(self, case: Case) -> Iterator[Event]:
         """Make the judgements of a case that are left.
@@ -107,6 +105,10 @@ class Judging:
             if self._settings.limit is not None and self._settings.limit.over:
                 break
             yield from self._judge(case, attempt)
+            if self.clock is not None and self._doubtful:
+                found = tuple(map(finding_record, self._doubtful))
+                self._doubtful.clear()
+                yield Claim(findings=found)
 
     def close_device(self) -> Sequence[Finding]:
         """Close the device, and return its findings."""
@@ -116,8 +118,6 @@ class Judging:
     def close(self) -> None:
         """Close the device and the journal."""
         self._holder.close()
-        if self._neighbours is not None:
-            self._neighbours.close()
         if self._journal is not None:
             self._journal.close()
 
@@ -130,7 +130,6 @@ class Judging:
         if settings.known.costs_the_device(case, settings.front_end):
             yield replace(aside, kept_back=True)
             return
-        self._losses = 0 if self._neighbours is None else self._neighbours.losses()
         self._first.before(case)
         effort = settings.effort(case, self._budget, foretold=self._selection.foretold is not None)
         result = judge(case, self._holder, settings.front_end, settings.tier, attempt, effort)
@@ -163,20 +162,24 @@ class Judging:
             ((_, result),) = confirmation
         if result.verdict is Verdict.PASS and case.definition.kind is CaseKind.KERNEL:
             self._control.passed(result.id, result.seconds)
+        was_wrong = result.verdict in WRONG
         result = settings.known.judged(replace(result, unit=settings.unit), case)
+        if was_wrong and self.clock is not None:
+            yield Claim((encode(result),), (replace(aside, line=""),))
+            return
         if self._journal is not None:
             self._check_parent()
             self._journal.append(result)
         yield Judged(result, start)
 
-    def _hold(self, aside: SetAside) -> Iterator[Repeated]:
+    def _hold(self, aside: SetAside) -> Iterator[Claim]:
         """Keep a failure. When there are enough for a fresh process, judge them again."""
         self._held.append(aside)
         if len(self._held) < BATCH:
             self._control.failed(aside.id)
             return
         held, self._held = self._held, []
-        yield Repeated(tuple(result for _, result in self._confirm(held)))
+        yield Claim(tuple(encode(result) for _, result in self._confirm(held)))
 
     def _confirm(self, asides: Sequence[SetAside]) -> list[tuple[SetAside, CaseResult]]:
         """Return the failures that are the same in a fresh process. The others are judged at the end."""
@@ -188,11 +191,7 @@ class Judging:
         if len(found) < len(asides):
             # A control may have failed, so the next case gets another process.
             self._holder.discard()
-        return [] if self._disturbed() else found
-
-    def _disturbed(self) -> bool:
-        """Tell whether another process has lost the device since the current case began."""
-        return self._neighbours is not None and self._neighbours.lost_since(self._losses)
+        return found
 
     def _judge_again(self, aside: SetAside, code: str) -> CaseResult:
         settings, case = self._settings, find_case(self._selection.casebook, aside.id)
@@ -201,16 +200,8 @@ class Judging:
         return judge(case, self._holder, settings.front_end, settings.tier, aside.attempt, effort)
 
     def _is_blamed(self, result: CaseResult, case: Case) -> bool:
-        """Tell whether wrong values count against the case.
-
-        A known failure counts. Other values do not count if another process has lost the device meanwhile; nor does a failure if plain
-        draws are wrong, too.
-        """
+        """Tell whether wrong values count against the case: not if plain draws are wrong, too, unless the failure is known."""
         judged = self._settings.known.judged(result, case).verdict
-        if judged not in WRONG:
-            return True
-        if self._disturbed():
-            return False
         return judged is not Verdict.FAIL or self._control.draws(case.id)
 
     def _rerun(self, id_: str) -> Verdict:

@@ -1,127 +1,123 @@
-"""Tells the processes that share a device whether one of them lost it while another judged a case.
+"""Decides whether wrong values count that a process saw beside others: not if another process lost the device meanwhile.
 
 After a lost device or a killed process, a driver may drop the work of other processes without an error. Seen on an H200: a shader of one
 process hung for 5 s, and the fragments of another process's draw stored nothing.
 
-The processes of a run share a file, with a row for each of them. A process that loses its device first counts the loss in its row, and then
-the end of its shader. So another process that waits for the end of this shader also sees the loss.
+Each report of a process says which time it covers and whether the process lost its device in that time. A claim about wrong values waits in
+the main process until every other process has reported on the same time, or has ended.
 """
 
 from __future__ import annotations
 
-import os
-import struct
+import platform
 import time
-from collections.abc import Callable
-from pathlib import Path
-from tempfile import mkstemp
+from collections.abc import Callable, Iterator
 
-from cts.devices.isolation import Watcher
-from generators.errors import CtsError
+import msgspec
 
-_ROW = struct.Struct("<QQ")
-"""Two counts: starts and ends of shaders of a process, together odd while a shader runs; and losses of its device."""
-
-_ROWS = 512
-"""The file has space for this many processes from the start, so a disk that becomes full does not matter."""
-
-_PAUSE = 0.005
-"""Seconds between two looks at the other processes."""
-
-PATIENCE = 2.0
-"""Seconds to wait for shaders that other processes run. Most take milliseconds; one that takes longer may hang."""
+from cts.engine.set_aside import SetAside
+from cts.journal.run_record import FindingRecord
 
 
-class NoTemporaryFile(CtsError):
-    """The processes of a run cannot share a file."""
+class Stretch(msgspec.Struct, frozen=True):
+    """The time that one report of a process covers.
 
-
-def new_file() -> Path:
-    """Make the file of a run.
-
-    Raises:
-        NoTemporaryFile: it cannot be written.
+    Attributes:
+        process, machine: the names of the process and of its machine.
+        begin, end: the time, in seconds since the epoch, by the machine's clock.
+        lost: whether the process lost its device in this time.
     """
-    try:
-        descriptor, path = mkstemp(prefix="cts-neighbours-")
-        with open(descriptor, "wb") as file:
-            file.write(bytes(_ROWS * _ROW.size))
-    except OSError as error:
-        raise NoTemporaryFile(f"-n: the processes cannot share a temporary file ({error}): set TMPDIR to a folder with space") from None
-    return Path(path)
+
+    process: str
+    machine: str
+    begin: float
+    end: float
+    lost: bool
 
 
-class Neighbours(Watcher):
-    """A process's view of the other processes.
+class Claim(msgspec.Struct, frozen=True):
+    """What a process holds against the device, if no other process has lost it meanwhile.
+
+    Attributes:
+        lines: the journal's lines of wrong values. Nobody has written them to the journal yet.
+        asides: if there are lines, the judgements to make alone if the claim does not count; else those whose wrong values then do not
+            count, and which wait already.
+        findings: the records of controls that failed.
+    """
+
+    lines: tuple[bytes, ...] = ()
+    asides: tuple[SetAside, ...] = ()
+    findings: tuple[FindingRecord, ...] = ()
+
+
+class Clock:
+    """Measures the stretches of this process, and counts the losses of its device.
 
     Args:
-        path: the file of the run.
-        own: the number of this process's row. No other process has had it.
-        sleep: waits for some seconds.
-        patience: see PATIENCE.
+        process: the name of this process.
+        now: returns the time in seconds since the epoch.
     """
 
-    def __init__(self, path: Path, own: int, sleep: Callable[[float], None] = time.sleep, patience: float = PATIENCE) -> None:
-        self._file = os.open(path, os.O_RDWR)
-        self._own = own
-        self._changes = self._losses = 0
-        self._sleep = sleep
-        self._patience = patience
-
-    def runs(self, running: bool) -> None:
-        """Record that this process begins to run shaders, or no longer runs any."""
-        if running != bool(self._changes % 2):
-            self._changes += 1
-            _write(self._file, self._own, self._changes, self._losses)
+    def __init__(self, process: str, now: Callable[[], float] = time.time) -> None:
+        self._process = process
+        self._now = now
+        self._begin = now()
+        self._lost = False
 
     def lost(self) -> None:
-        """Record that this process lost the device."""
-        self._losses += 1
-        _write(self._file, self._own, self._changes, self._losses)
+        """Record that the device is lost, or that its child did not end as it should."""
+        self._lost = True
 
-    def losses(self) -> int:
-        """Return how often other processes have lost the device so far."""
-        return sum(losses for _, losses in self._others().values())
-
-    def lost_since(self, losses: int) -> bool:
-        """Tell whether another process has lost the device since ``losses`` were counted, or may lose it in a shader that it runs now.
-
-        Wait for the end of these shaders, but not longer than the patience lasts: what still runs then may hang.
-        """
-        latest = time.monotonic() + self._patience
-        running = {row: changes for row, (changes, _) in self._others().items() if changes % 2}
-        while running and self.losses() == losses:
-            if time.monotonic() >= latest:
-                return True
-            self._sleep(_PAUSE)
-            others = self._others()
-            running = {row: changes for row, changes in running.items() if others[row][0] == changes}
-        return self.losses() != losses
-
-    def close(self) -> None:
-        """Close the file."""
-        os.close(self._file)
-
-    def _others(self) -> dict[int, tuple[int, int]]:
-        """Return the rows of the other processes."""
-        return {row: both for row, both in enumerate(_read(self._file)) if row != self._own}
+    def stretch(self) -> Stretch:
+        """Return the time since the last call."""
+        begin, lost = self._begin, self._lost
+        self._begin, self._lost = self._now(), False
+        return Stretch(self._process, platform.node(), begin, self._begin, lost)
 
 
-def bury(path: Path, row: int) -> None:
-    """Record for a process that has died that it runs no shaders any more. If it died in one, it lost the device."""
-    file = os.open(path, os.O_RDWR)
-    try:
-        changes, losses = _read(file)[row]
-        if changes % 2:
-            _write(file, row, changes + 1, losses + 1)
-    finally:
-        os.close(file)
+class Neighbours:
+    """Knows the processes of a run, and keeps their claims until they can be decided. Other machines have other devices.
+
+    Args:
+        now: returns the time in seconds since the epoch.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self._now = now
+        self._latest: dict[str, Stretch] = {}
+        self._losses: list[Stretch] = []
+        self._waiting: list[tuple[Claim, Stretch]] = []
+
+    def begins(self, process: str) -> None:
+        """Record that a process begins, and will report."""
+        now = self._now()
+        self._latest[process] = Stretch(process, "", now, now, False)
+
+    def reports(self, stretch: Stretch, claim: Claim | None = None) -> None:
+        """Record a report of a process, and keep its claim."""
+        self._latest[stretch.process] = stretch
+        if stretch.lost:
+            self._losses.append(stretch)
+        if claim is not None:
+            self._waiting.append((claim, stretch))
+
+    def ends(self, process: str, died: bool) -> None:
+        """Record that a process has ended. If it died, it lost its device at some time since its last report."""
+        latest = self._latest.pop(process, None)
+        if died and latest is not None:
+            self._losses.append(msgspec.structs.replace(latest, begin=latest.end, end=max(latest.end, self._now()), lost=True))
+
+    def decided(self) -> Iterator[tuple[Claim, bool]]:
+        """Yield each claim that can be decided now, with whether it counts, and keep it no longer."""
+        waiting, self._waiting = self._waiting, []
+        for claim, stretch in waiting:
+            if any(_may_share(other, stretch) and other.end < stretch.end for other in self._latest.values()):
+                self._waiting.append((claim, stretch))
+            else:
+                beside = [loss for loss in self._losses if _may_share(loss, stretch)]
+                yield claim, not any(loss.begin <= stretch.end and stretch.begin <= loss.end for loss in beside)
 
 
-def _read(file: int) -> list[tuple[int, int]]:
-    data = os.pread(file, os.fstat(file).st_size, 0)
-    return list(_ROW.iter_unpack(data[: len(data) // _ROW.size * _ROW.size]))
-
-
-def _write(file: int, row: int, changes: int, losses: int) -> None:
-    os.pwrite(file, _ROW.pack(changes, losses), row * _ROW.size)
+def _may_share(other: Stretch, stretch: Stretch) -> bool:
+    """Tell whether two stretches are of different processes that may share a device: the machine of a process that has begun is unknown."""
+    return other.process != stretch.process and other.machine in ("", stretch.machine)

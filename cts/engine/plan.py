@@ -69,7 +69,6 @@ class Plan:
         reports: the report directory, or None.
         token: identifies the directory ``reports`` to other processes.
         foretold: see Selection.
-        neighbours: the file of cts.engine.neighbours, or None.
     """
 
     groups: tuple[Settings, ...]
@@ -82,7 +81,6 @@ class Plan:
     token: str
     shard: Shard | None = None
     foretold: Mapping[str, bytes] | None = None
-    neighbours: Path | None = None
 
     @property
     def settings(self) -> Settings:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from cts.devices.device import Device, DeviceDescription, Finding, Judge
 from cts.devices.holder import ONCE, DeviceHolder, Retries
 from cts.devices.identity import check_same
-from cts.devices.isolation import IsolatedDevice, Watcher
+from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DeviceSpec
 from cts.engine.tally import PASSING, STRICTLY_PASSING
 from cts.engine.time_limit import TimeLimit
@@ -80,18 +81,18 @@ class Settings:
         return STRICTLY_PASSING if self.fail_on_quality else PASSING
 
 
-def open_holder(settings: Settings, findings: list[Finding] | None = None, watcher: Watcher | None = None) -> DeviceHolder:
+def open_holder(settings: Settings, findings: list[Finding] | None = None, lost: Callable[[], None] = lambda: None) -> DeviceHolder:
     """Return a holder that opens the device of ``settings``, in a child process if they say so.
 
     Args:
         findings: the list that it adds its findings to; a new one by default.
-        watcher: learns what the device in a child process does.
+        lost: called when the device in a child process is lost.
     """
     spec, retries = settings.spec, settings.retries
     if settings.isolated and isinstance(spec, DeviceSpec):
 
         def isolated() -> Device:
-            device = IsolatedDevice(spec, settings.step_timeout, settings.description, retries.seconds, watcher)
+            device = IsolatedDevice(spec, settings.step_timeout, settings.description, retries.seconds, lost)
             device.open()
             return device
 

@@ -17,9 +17,9 @@ from cts.engine.alone import Alone
 from cts.engine.attempts import Attempts, by_id
 from cts.engine.control import proven_by
 from cts.engine.foretelling import Reasons, foretold, marks
-from cts.engine.groups import checked_groups
+from cts.engine.groups import checked_groups, group_of
 from cts.engine.judging import Judging
-from cts.engine.neighbours import Neighbours
+from cts.engine.neighbours import Clock
 from cts.engine.plan import Plan, checked_retry, log_failures
 from cts.engine.request import Request
 from cts.engine.run import Run, timestamp
@@ -186,17 +186,16 @@ class Worker:
     sends_records: bool
 
 
-def worker(plan: Plan, selection: Selection, findings: list[Finding], place: tuple[int, int, int] | None, at_once: bool) -> Worker:
+def worker(plan: Plan, selection: Selection, findings: list[Finding], place: tuple[str, int] | None, at_once: bool) -> Worker:
     """Open what a process of a run needs to judge.
 
     Args:
         findings: the list that the findings of its device are added to.
-        place: the number of the process, the row that it has in the file of neighbours, and the number of processes; None for the only
-            process of a run.
+        place: the name of the process and the number of processes; None for the only process of a run.
         at_once: see cts.engine.judging.Judging.
     """
-    number, row, count = place or (0, 0, 1)
-    group = number % len(plan.groups)
+    name, count = place or ("", 1)
+    group = group_of(name, len(plan.groups)) if name else 0
     settings = plan.groups[group]
     here = plan.reports is not None and token(plan.reports) == plan.token
     written = None
@@ -204,14 +203,12 @@ def worker(plan: Plan, selection: Selection, findings: list[Finding], place: tup
         if place is not None:
             journal.join_writers(plan.reports)
         written = journal.Journal(plan.reports / journal.RESULTS)
-    neighbours = None
-    if plan.neighbours is not None and place is not None and plan.neighbours.exists():
-        neighbours = Neighbours(plan.neighbours, row)
-    holder = open_holder(settings, findings, neighbours)
+    clock = Clock(name) if name and settings.isolated else None
+    holder = open_holder(settings, findings, clock.lost if clock else lambda: None)
     if settings.isolated and count > 1:
         # If many processes open the device at once, that takes seconds; meanwhile this process collects the cases.
         holder.begin()
-    judging = Judging(settings, selection, holder, written, plan.proven, group, neighbours, at_once)
+    judging = Judging(settings, selection, holder, written, plan.proven, group, clock, at_once)
     return Worker(judging, selection, settings, plan.reports is not None and not here)
 
 

@@ -12,6 +12,7 @@ from cts.devices.device import DeviceError
 from cts.engine.covering_order import covering_order
 from cts.engine.garbage import all_kept
 from cts.engine.judging import Event, Judged
+from cts.engine.neighbours import Claim
 from cts.engine.request import is_package
 from cts.engine.set_aside import SetAside
 from cts.engine.setup import Worker
@@ -94,13 +95,16 @@ class ItemJudging:
                     return
 
     def _report(self, nodeid: str, event: Event) -> pytest.TestReport:
+        clock = self._worker.judging.clock
+        stretch = clock.stretch() if clock is not None else None
         match event:
             case Judged():
                 record = encode(event.result) if self._worker.sends_records else b""
-                return verdict_report(nodeid, event, self._worker.settings.passing, record)
+                return verdict_report(nodeid, event, self._worker.settings.passing, record, stretch)
             case SetAside():
-                return unjudged_report(nodeid, [event])
-        return unjudged_report(nodeid, repeated=[encode(result) for result in event.results])
+                return unjudged_report(nodeid, [event], stretch=stretch)
+            case Claim():
+                return unjudged_report(nodeid, claim=event, stretch=stretch)
 
     def pytest_unconfigure(self) -> None:
         self._worker.judging.close()

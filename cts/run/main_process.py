@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,11 @@ from cts.devices.device import DeviceUnavailable
 from cts.engine.alone import Alone
 from cts.engine.foretelling import Reasons, results
 from cts.engine.judging import Judged
+from cts.engine.neighbours import Claim, Neighbours
 from cts.engine.run import Run
 from cts.journal.journal import JournalError
 from cts.journal.record import SEVERAL_LINES, encode, result_of
+from cts.journal.run_record import finding_of
 from cts.journal.strict_json import parse
 from cts.run.reports import contents, nodeid_of, verdict_report
 from cts.verdict.verdict import Verdict
@@ -78,12 +81,23 @@ class Foretold:
 
 
 class Ending:
-    """Collects the cases that are set aside, and judges them when every other process has closed its device."""
+    """Decides the claims of other processes. Collects the cases that are set aside, and judges them when all these have ended."""
 
     def __init__(self, run: Run, alone: Alone) -> None:
         self._run = run
         self._alone = alone
+        self._neighbours = Neighbours()
+        self._has_finding = False
         self._session: pytest.Session | None = None
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        self._neighbours.begins(node.workerinput["workerid"])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object | None) -> None:
+        self._neighbours.ends(node.workerinput["workerid"], died=error is not None)
+        self._decide()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -93,12 +107,27 @@ class Ending:
         self._alone.add(said.asides)
         if said.digest is not None and said.digest.verdict is Verdict.PASS:
             self._alone.passed(said.id, said.digest.family, said.digest.seconds)
-        for line in said.repeated:
-            assert self._session is not None, "cases are judged in the loop"
-            try:
-                self._report(self._session, self._alone.repeated(result_of(parse(line, SEVERAL_LINES))))
-            except JournalError as error:
-                raise self._session.Interrupted(str(error)) from None
+        if said.stretch is not None:
+            doubtful = tuple(aside for aside in said.asides if aside.line)
+            self._neighbours.reports(said.stretch, said.claim or (Claim(asides=doubtful) if doubtful else None))
+            self._decide()
+
+    def _decide(self) -> None:
+        """Give the verdicts of the claims that count, and judge the others alone."""
+        for claim, counts in self._neighbours.decided():
+            if not counts:
+                (self._alone.add if claim.lines else self._alone.excuse)(claim.asides)
+                continue
+            if not self._has_finding:
+                # A driver that wears out would cause one for each process.
+                self._has_finding = bool(claim.findings)
+                self._run.findings += map(finding_of, claim.findings[:1])
+            for line in claim.lines:
+                assert self._session is not None, "cases are judged in the loop"
+                try:
+                    self._report(self._session, self._alone.claimed(result_of(parse(line, SEVERAL_LINES))))
+                except JournalError as error:
+                    raise self._session.Interrupted(str(error)) from None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:

@@ -130,12 +130,13 @@ class Overview:
         if said is not None and digest is not None:
             report.nodeid = nodeid_of(self._casebook, said.id)
             self._count(report, said, digest)
-        for aside in () if said is None else said.asides:
-            if hasattr(report, "node"):
-                # The verdict will come from this process, not from a worker: pytest's own --junitxml would see two tests.
-                del report.node
-            self._run.aside.add((aside.id, aside.attempt))
-            if self._progress is not None:
+        if said is not None and digest is None and hasattr(report, "node"):
+            # The verdict will come from this process, not from a worker: pytest's own --junitxml would see two tests.
+            del report.node
+        if said is not None:
+            claimed = said.claim.asides if said.claim is not None else ()
+            self._run.aside.update((aside.id, aside.attempt) for aside in (*said.asides, *claimed))
+            for aside in said.asides if self._progress is not None else ():
                 self._progress.set_aside(nodeid_of(self._casebook, aside.id), aside)
         self._quiet_line = digest is not None and not self._verbose
         try:

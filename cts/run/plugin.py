@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 
 _PLAN = "cts"
 """Key of a worker's input: the plan."""
-_ROW = "cts_row"
-"""Key of a worker's input: the number of its row (cts.engine.neighbours)."""
 _WORD = pytest.StashKey[str]()
 """Key of the word with which GitHub obeys commands again (cts.output.commands_stopped)."""
 _GUARD = pytest.StashKey[GuardedOutput]()
@@ -203,7 +200,6 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
 
 def _join(config: pytest.Config, worker_input: Mapping[str, Any]) -> None:
     """Set up a worker of pytest-xdist."""
-    from cts.engine.groups import number_of
     from cts.engine.plan import plan_from_bytes
     from cts.engine.setup import worker
     from cts.run.judging import ItemJudging
@@ -213,7 +209,7 @@ def _join(config: pytest.Config, worker_input: Mapping[str, Any]) -> None:
     ignore()
     root = suite_root(config.rootpath)
     plan = plan_from_bytes(worker_input[_PLAN])
-    place = number_of(worker_input["workerid"]), worker_input[_ROW], worker_input["workercount"]
+    place = worker_input["workerid"], worker_input["workercount"]
     judges = worker(plan, plan.selection(load_casebook(root)), [], place, bool(config.getoption("maxfail")))
     config.pluginmanager.register(ItemJudging(root, judges), "cts-judging")
 
@@ -239,26 +235,10 @@ class Controller:
     """Hands the plan to each worker of pytest-xdist."""
 
     def __init__(self, plan: Plan) -> None:
-        from cts.engine.neighbours import new_file
         from cts.engine.plan import plan_to_bytes
 
-        self._neighbours = new_file() if plan.settings.isolated else None
-        self._plan = plan_to_bytes(replace(plan, neighbours=self._neighbours))
-        self._rows = 0
+        self._plan = plan_to_bytes(plan)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput[_PLAN] = self._plan
-        node.workerinput[_ROW] = self._rows
-        self._rows += 1
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        from cts.engine.neighbours import bury
-
-        if self._neighbours is not None:
-            bury(self._neighbours, node.workerinput[_ROW])
-
-    def pytest_unconfigure(self) -> None:
-        if self._neighbours is not None:
-            self._neighbours.unlink(missing_ok=True)

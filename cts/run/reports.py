@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Literal
 
 import msgspec
 import pytest
 
 from cts.engine.judging import Judged
+from cts.engine.neighbours import Claim, Stretch
 from cts.engine.set_aside import SetAside
 from cts.engine.tally import Digest
 from cts.verdict.verdict import CaseResult, Verdict
@@ -28,14 +29,16 @@ class Contents(msgspec.Struct, frozen=True):
         digest: the digest of the verdict, if there is one.
         record: the journal's line, if the process that judged cannot write the journal itself.
         asides: judgements that must be made alone.
-        repeated: the journal's lines of failures that were set aside before and that a fresh process has repeated.
+        claim: what the process holds against the device.
+        stretch: the time that the report covers, if others may share the device.
     """
 
     id: str = ""
     digest: Digest | None = None
     record: bytes = b""
     asides: tuple[SetAside, ...] = ()
-    repeated: tuple[bytes, ...] = ()
+    claim: Claim | None = None
+    stretch: Stretch | None = None
 
 
 def contents(report: pytest.TestReport) -> Contents | None:
@@ -56,13 +59,15 @@ def nodeid_of(casebook: Casebook, id_: str) -> str:
     return f"{path.relative_to(casebook.root.parent).as_posix()}::{id_}"
 
 
-def verdict_report(nodeid: str, judged: Judged, passing: Collection[Verdict], record: bytes = b"") -> pytest.TestReport:
+def verdict_report(
+    nodeid: str, judged: Judged, passing: Collection[Verdict], record: bytes = b"", stretch: Stretch | None = None
+) -> pytest.TestReport:
     """Return the one report of a judgement. Messages have no traceback: the suite's code does not explain a device's failure.
 
     Args:
         nodeid: the node id of the case, or of its block.
         passing: the verdicts that do not make the run fail.
-        record: see Contents.
+        record, stretch: see Contents.
     """
     result = judged.result
     path = nodeid.partition("::")[0]
@@ -75,14 +80,16 @@ def verdict_report(nodeid: str, judged: Judged, passing: Collection[Verdict], re
     location = (path, None, result.id)
     stop = time.time()
     report = pytest.TestReport(nodeid, location, {}, outcome, longrepr, "call", duration=result.seconds, start=judged.start, stop=stop)
-    return put(report, Contents(result.id, Digest.of(result), record))
+    return put(report, Contents(result.id, Digest.of(result), record, stretch=stretch))
 
 
-def unjudged_report(nodeid: str, asides: Iterable[SetAside] = (), repeated: Sequence[bytes] = ()) -> pytest.TestReport:
+def unjudged_report(
+    nodeid: str, asides: Iterable[SetAside] = (), claim: Claim | None = None, stretch: Stretch | None = None
+) -> pytest.TestReport:
     """Return a report without a verdict. To pytest and its plugins it is a successful set-up, after which the test is still to come."""
     path, _, id_ = nodeid.partition("::")
     report = pytest.TestReport(nodeid, (path, None, id_), {}, "passed", None, "setup")
-    return put(report, Contents(asides=tuple(asides), repeated=tuple(repeated)))
+    return put(report, Contents(asides=tuple(asides), claim=claim, stretch=stretch))
 
 
 def failure_text(result: CaseResult) -> str:

@@ -16,7 +16,7 @@ FRAGMENT = Plain("plain[stage:fragment]", drawn=True)
 class Device:
     """Ends each run of the control case with the next verdict, and all further runs with the last one."""
 
-    def __init__(self, *verdicts: str, plain: Plain | None = None, disturbed: bool = False) -> None:
+    def __init__(self, *verdicts: str, plain: Plain | None = None, tells_all: bool = False) -> None:
         self.verdicts = [Verdict(verdict) for verdict in verdicts]
         self.asked: list[str] = []
         self.waited: list[float] = []
@@ -29,7 +29,7 @@ class Device:
             plain=lambda _: plain,
             renew=self.renew,
             findings=self.findings,
-            disturbed=lambda: disturbed,
+            tells_all=tells_all,
         )
 
     def renew(self) -> None:
@@ -247,9 +247,8 @@ def test_a_control_that_fails_in_one_process_only_is_a_finding_that_names_the_ca
 
 
 @pytest.mark.parametrize("ask", ASKS)
-def test_a_control_is_no_finding_if_it_works_or_if_another_process_may_have_disturbed_it(ask: str):
+def test_a_control_is_no_finding_if_it_works_or_if_it_lacks_memory(ask: str):
     assert asked_of_control(Device("pass", plain=FRAGMENT), ask) == []
-    assert asked_of_control(Device("timeout", "pass", plain=FRAGMENT, disturbed=True), ask) == []
     assert asked_of_control(Device("resource_error", "pass", plain=FRAGMENT), ask) == []
 
 
@@ -259,6 +258,14 @@ def test_a_driver_that_wears_out_again_and_again_is_one_finding():
     device.control.require("one")
     device.control.require("another")
     assert len(device.findings) == 1
+
+
+def test_where_another_process_decides_each_control_that_fails_is_a_finding():
+    device = Device("fail", "pass", "fail", "pass", tells_all=True)
+    device.control.passed("quick", 0.1)
+    device.control.require("one")
+    device.control.require("another")
+    assert len(device.findings) == 2
 
 
 def test_a_device_that_is_unavailable_is_no_further_finding():

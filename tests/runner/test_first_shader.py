@@ -21,15 +21,14 @@ RETRIES = Retries(attempts=3, pause=2.0)
 class Device:
     """A device of some kind whose first plain shaders end with some verdicts, and the others with the last one."""
 
-    def __init__(self, *verdicts: str, kind: str = "vulkan", disturbed: tuple[bool, ...] = (False,)) -> None:
+    def __init__(self, *verdicts: str, kind: str = "vulkan", cases: int = 1) -> None:
         self.verdicts = [Verdict(verdict) for verdict in verdicts]
         self.description = replace(load_profile("universal").description, name="Some GPU", kind=kind)
         self.opened = self.closed = 0
         self.asked: list[str] = []
         self.waited: list[float] = []
         self.holder = DeviceHolder(self.open)
-        answers = iter(disturbed)
-        self.first = FirstShader(casebook(), self.holder, self.judge, RETRIES, lambda: next(answers, False), self.waited.append)
+        self.first = FirstShader(casebook(), self.holder, self.judge, RETRIES, self.holder.findings, cases, self.waited.append)
 
     def open(self) -> Device:
         self.opened += 1
@@ -77,15 +76,15 @@ def test_a_plain_shader_that_fails_in_one_process_only_is_a_finding_that_names_t
     assert KERNEL in finding.what
 
 
-def test_a_plain_shader_that_fails_while_another_process_loses_the_device_runs_again_before_the_next_kernel():
-    device = Device("fail", "fail", "fail", "pass", disturbed=(True,))
+def test_a_plain_shader_that_fails_beside_others_runs_again_before_the_next_kernel():
+    device = Device("fail", "fail", "fail", "pass", cases=2)
     assert device.before(KERNEL) == [PLAIN_ID] * 3
     assert device.before(KERNEL, KERNEL) == [PLAIN_ID] * 4
     assert device.holder.findings == []
 
 
 def test_a_plain_shader_that_still_fails_before_the_next_kernel_ends_the_run():
-    device = Device("fail", disturbed=(True,))
+    device = Device("fail", cases=2)
     device.before(KERNEL)
     with pytest.raises(NoShaderRuns):
         device.before(KERNEL)

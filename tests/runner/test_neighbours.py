@@ -1,101 +1,103 @@
-"""A process learns whether another process that shares its device has lost it."""
+"""Wrong values of a process count only if no other process lost the device meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-
 import pytest
 
-from cts.engine.neighbours import Neighbours, NoTemporaryFile, bury, new_file
+from cts.engine.neighbours import Claim, Clock, Neighbours, Stretch
+
+CLAIM = Claim(lines=(b"{}",))
 
 
-@pytest.fixture
-def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    return new_file()
+class Run:
+    """Processes that report stretches; it records the claims that are decided, by whether they count."""
+
+    def __init__(self, *processes: str) -> None:
+        self.time = 0.0
+        self.neighbours = Neighbours(lambda: self.time)
+        for process in processes:
+            self.neighbours.begins(process)
+
+    def reports(
+        self, process: str, begin: float, end: float, lost: bool = False, claims: bool = False, machine: str = "here"
+    ) -> list[bool]:
+        self.neighbours.reports(Stretch(process, machine, begin, end, lost), CLAIM if claims else None)
+        return self.decided()
+
+    def ends(self, process: str, died: bool = False) -> list[bool]:
+        self.neighbours.ends(process, died)
+        return self.decided()
+
+    def decided(self) -> list[bool]:
+        return [counts for _, counts in self.neighbours.decided()]
 
 
-@pytest.fixture
-def row(path: Path) -> Iterator[Callable[..., Neighbours]]:
-    """Return a function that gives a process its row."""
-    given = []
-
-    def new(own: int, sleep: Callable[[float], None] = lambda _: pytest.fail("it waits"), patience: float = 60.0) -> Neighbours:
-        given.append(Neighbours(path, own, sleep, patience))
-        return given[-1]
-
-    yield new
-    for one in given:
-        one.close()
+def test_a_claim_waits_until_every_other_process_has_reported_on_the_same_time():
+    run = Run("a", "b", "c")
+    assert run.reports("a", 1, 2, claims=True) == []
+    assert run.reports("b", 0, 3) == []
+    assert run.reports("c", 0, 1.5) == []
+    assert run.reports("c", 1.5, 2) == [True]
 
 
-def test_a_loss_since_then_is_told(row):
-    first, second = row(0), row(1)
-    before = first.losses()
-    assert not first.lost_since(before)
-    second.lost()
-    assert first.lost_since(before)
-    assert not first.lost_since(first.losses())
+def test_a_claim_does_not_count_if_another_process_lost_the_device_meanwhile():
+    run = Run("a", "b")
+    run.reports("a", 1, 2, claims=True)
+    assert run.reports("b", 0, 3, lost=True) == [False]
 
 
-def test_its_own_losses_do_not_count(row):
-    first, _ = row(0), row(1)
-    first.lost()
-    assert first.losses() == 0
+@pytest.mark.parametrize(("begin", "end"), [(0.0, 0.9), (2.1, 3.0)])
+def test_a_loss_before_or_after_a_claim_does_not_matter(begin: float, end: float):
+    run = Run("a", "b")
+    run.reports("a", 1, 2, claims=True)
+    run.neighbours.reports(Stretch("b", "here", begin, end, lost=True))
+    run.neighbours.reports(Stretch("b", "here", end, 4, lost=False))
+    assert run.decided() == [True]
 
 
-def test_a_process_waits_for_the_shaders_that_others_run_now(row):
-    second = row(1)
-    ends = iter([lambda: None, lambda: second.runs(False)])
-    first = row(0, sleep=lambda _: next(ends)())
-    second.runs(True)
-    assert not first.lost_since(0)
-    assert next(ends, None) is None
+def test_its_own_losses_do_not_excuse_a_process():
+    run = Run("a", "b")
+    run.reports("a", 0, 1, lost=True, claims=True)
+    assert run.reports("b", 0, 2) == [True]
 
 
-def test_a_shader_that_runs_now_and_is_lost_counts(row):
-    second = row(1)
-    first = row(0, sleep=lambda _: second.lost())
-    second.runs(True)
-    assert first.lost_since(0)
+def test_a_process_that_has_ended_is_not_waited_for():
+    run = Run("a", "b")
+    run.reports("a", 1, 2, claims=True)
+    assert run.ends("b") == [True]
 
 
-def test_a_shader_that_begins_later_is_not_waited_for(row):
-    second = row(1)
-
-    def next_shader(_: float) -> None:
-        second.runs(False)
-        second.runs(True)
-
-    first = row(0, sleep=next_shader)
-    second.runs(True)
-    assert not first.lost_since(0)
+def test_a_process_that_died_lost_the_device_after_its_last_report():
+    run = Run("a", "b")
+    run.reports("b", 0, 1)
+    run.reports("a", 1.5, 2, claims=True)
+    run.time = 3.0
+    assert run.ends("b", died=True) == [False]
+    assert run.reports("a", 3.5, 4, claims=True) == [True]
 
 
-def test_a_shader_that_outlasts_the_patience_may_be_lost(row):
-    first, second = row(0, patience=0.0), row(1)
-    second.runs(True)
-    assert first.lost_since(0)
+def test_a_process_that_died_before_its_first_report_lost_the_device_since_it_began():
+    run = Run("a", "b")
+    run.reports("a", 0.5, 1, claims=True)
+    run.time = 2.0
+    assert run.ends("b", died=True) == [False]
 
 
-def test_a_process_that_died_while_it_ran_a_shader_has_lost_the_device(row, path):
-    first, second = row(0), row(1)
-    second.runs(True)
-    bury(path, 1)
-    assert first.lost_since(0)
-    assert not first.lost_since(first.losses())
+def test_a_loss_on_another_machine_does_not_matter():
+    run = Run("a", "b")
+    run.reports("b", 0, 1, machine="there")
+    assert run.reports("a", 1, 2, claims=True) == [True]
+    run.reports("b", 1, 3, lost=True, machine="there")
+    assert run.reports("a", 2, 3, claims=True) == [True]
 
 
-def test_a_process_that_ended_between_shaders_has_lost_nothing(row, path):
-    first, second = row(0), row(1)
-    second.runs(True)
-    second.runs(False)
-    bury(path, 1)
-    assert not first.lost_since(0)
+def test_the_only_process_decides_at_once():
+    assert Run("a").reports("a", 0, 1, claims=True) == [True]
 
 
-def test_a_run_without_a_folder_for_temporary_files_says_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
-    with pytest.raises(NoTemporaryFile):
-        new_file()
+def test_stretches_leave_no_time_out_and_have_each_loss_once():
+    times = iter([1.0, 2.0, 5.0])
+    clock = Clock("a", lambda: next(times))
+    clock.lost()
+    first, second = clock.stretch(), clock.stretch()
+    assert [(one.begin, one.end, one.lost) for one in (first, second)] == [(1.0, 2.0, True), (2.0, 5.0, False)]

@@ -13,7 +13,7 @@ from cts.commands import VERBS
 from cts.commands.parsers import first_parser, read, root_parser, split, verb_module, verb_parser
 from cts.exit_codes import BAD_INPUT, interrupted
 from cts.output import CLOSED, commands_stopped, complain, is_full, silence, unwritable
-from cts.run.signals import ending
+from cts.signals import ending
 from generators.errors import CtsError
 from generators.suggestion import suggestion
 

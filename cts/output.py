@@ -8,9 +8,10 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TextIO
+from typing import Any, TextIO
 
 from cts.printable import printable_line
+from cts.signals import Interruption
 
 CLOSED = "standard output is closed"
 
@@ -78,3 +79,59 @@ def silence(output: TextIO | None = None) -> None:
     except (AttributeError, OSError, ValueError):
         sys.stdout = os.fdopen(os.dup(nowhere), "w", encoding="utf-8")
     os.close(nowhere)
+
+
+class OutputLost(Interruption):
+    """Standard output accepts no more text."""
+
+
+class GuardedOutput:
+    """Standard output that reports the first write that fails, and discards everything after it.
+
+    Attributes:
+        is_lost: whether a write has failed.
+        is_ending: whether the run ends, so a failure does not interrupt it.
+    """
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self.is_lost = self.is_ending = False
+
+    def write(self, text: str) -> int:
+        """Write text."""
+        if not self.is_lost:
+            with self._watched():
+                self._file.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        if not self.is_lost:
+            with self._watched():
+                self._file.flush()
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.is_lost = True
+            silence(self._file)
+            why = os.strerror(error.errno or errno.EIO)
+            complain(unwritable(why))
+            if not self.is_ending:
+                raise OutputLost(f"cannot write to standard output: {why}") from None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+@contextmanager
+def guarded() -> Iterator[GuardedOutput]:
+    """Guard the standard output that pytest's reporter takes when it is made in the block."""
+    before, sys.stdout = sys.stdout, (guard := GuardedOutput(sys.stdout))
+    try:
+        yield guard
+    finally:
+        if sys.stdout is guard:
+            sys.stdout = before

@@ -118,6 +118,12 @@ def write_costs(root: Path, costs: Costs) -> None:
     (root / FILE).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def order_of(root: Path, ids: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Return the order of cases by the costs that are pinned in a checkout; see ``longest_first``."""
+    pinned = read_costs(root).cases
+    return longest_first([pinned.get(id_) for id_ in ids])
+
+
 def longest_first(costs: Sequence[int | None]) -> tuple[list[int], list[int]]:
     """Return the numbers of the cases that take long, the longest first, and the numbers of the others.
 

@@ -13,8 +13,20 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
+from generators.casebook import Case
+
 Labels = Sequence[Sequence[str]]
 """The labels of the parameters of each case of a family; every case has the same number of labels."""
+
+
+def in_covering_order(cases: Sequence[Case]) -> list[int]:
+    """Return the numbers of the cases in a covering order."""
+    families: dict[str, list[int]] = {}
+    for number, case in enumerate(cases):
+        families.setdefault(case.family, []).append(number)
+    known = list(families.values())
+    order = covering_order([[cases[number].labels for number in numbers] for numbers in known])
+    return [known[family][case] for family, case in order]
 
 
 def covering_order(families: Sequence[Labels]) -> list[tuple[int, int]]:

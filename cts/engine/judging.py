@@ -8,16 +8,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+import msgspec
+
 from cts.devices.device import Finding
 from cts.devices.holder import DeviceHolder
 from cts.engine.confirmation import BATCH, Bench, confirmed
 from cts.engine.control import LOST, ControlCase, Proven, plain_case, verdict_of_control
 from cts.engine.first_shader import FirstShader
-from cts.engine.neighbours import Claim, Clock
+from cts.engine.neighbours import Claim, Clock, Stretch
 from cts.engine.runner import judge
 from cts.engine.selection import Selection
 from cts.engine.session import Settings
 from cts.engine.set_aside import SET_ASIDE, WRONG, SetAside, tried
+from cts.engine.tally import Digest
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
 from cts.journal.run_record import finding_record
@@ -46,6 +49,26 @@ class Judged:
 
 Event = Judged | SetAside | Claim
 """The outcome of a judgement. A case that is set aside, or claimed to be wrong, gets its verdict later."""
+
+
+class Contents(msgspec.Struct, frozen=True):
+    """What a process reports.
+
+    Attributes:
+        id: the case of the verdict. The report of a block has the block's node id until the main process has it.
+        digest: the digest of the verdict, if there is one.
+        record: the journal's line, if the process that judged cannot write the journal itself.
+        asides: judgements that must be made alone.
+        claim: what the process holds against the device.
+        stretch: the time that the report covers, if others may share the device.
+    """
+
+    id: str = ""
+    digest: Digest | None = None
+    record: bytes = b""
+    asides: tuple[SetAside, ...] = ()
+    claim: Claim | None = None
+    stretch: Stretch | None = None
 
 
 class Judging:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cts.engine.case_words import has_word
-from generators.casebook import Case
+from cts.engine.case_words import has_default, has_word
+from cts.engine.selection import Selection
+from generators.casebook import Case, Family
 from generators.errors import CtsError
 
 _TOKEN = re.compile(r"[ \t]*(?P<token>[()]|(?:\w|[:+\-.\[\]\\/])+)")
@@ -122,3 +123,24 @@ def _tokens(text: str) -> list[tuple[int, str]]:
         found.append((match.start("token"), match["token"]))
         place = match.end()
     return found
+
+
+def named(selection: Selection, family: Family, words: str, above: Sequence[str]) -> Iterator[Case]:
+    """Yield the cases of a family that ``-k`` may select: pytest applies it only after every case has an item, which takes seconds.
+
+    Args:
+        words: the expression of ``-k``. If it is wrong, all cases are yielded, and pytest complains.
+        above: the names of what contains the cases.
+    """
+    try:
+        expression = parse_expression(words)
+    except ExpressionError:
+        expression = parse_expression("")
+    outer = [name.lower() for name in above]
+
+    def finds(case: Case | None, id_: str) -> Callable[[str], bool]:
+        return lambda word: any(word.lower() in name for name in (id_.lower(), *outer)) or (case is not None and has_default(case, word))
+
+    # A word with a colon may name a default, which the id leaves out.
+    by_id = None if any(":" in word for word in expression.words) else lambda id_: expression.holds(finds(None, id_))
+    yield from (case for case in selection.cases(family, by_id) if expression.holds(finds(case, case.id)))

@@ -14,6 +14,17 @@ TERMINAL_SECONDS = 0.2
 LOG_SECONDS = 10.0
 
 
+CATEGORIES = {
+    Verdict.PASS: "passed",
+    Verdict.QUALITY_WARNING: "quality warnings",
+    Verdict.KNOWN_FAIL: "known failures",
+    Verdict.NOT_SUPPORTED: "not supported",
+    Verdict.RESOURCE_ERROR: "out of memory",
+}
+"""The categories in which pytest counts verdicts that do not make the run fail. Verdicts that are counted by reason have categories of
+their own, so ``-ra`` does not list them again."""
+
+
 class Terminal(Protocol):
     """The output of a run: pytest.TerminalReporter."""
 

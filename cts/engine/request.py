@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cts.checkout import PACKAGE
+from cts.checkout import PACKAGE, is_root
 from generators.errors import CtsError
 from generators.suggestion import FAMILIES, suggestion
 
@@ -93,3 +93,37 @@ def parse_arguments(arguments: Sequence[str], directory: Path, root: Path, pyarg
         else:
             alone = False
     return Request(everything, {} if everything else files, alone) if concerned else None
+
+
+def check_unconcerned(root: Path, options: Sequence[str]) -> None:
+    """Refuse options of the suite in a run that judges no case.
+
+    Args:
+        root: the root of the checkout.
+        options: the options that are given.
+
+    Raises:
+        SelectionError: there is one.
+    """
+    if options and not is_root(root):
+        raise SelectionError(f"pytest's rootdir {root} is not a checkout of the suite: give --rootdir the folder that has cases/ and cts/")
+    if options:
+        name = options[0]
+        raise SelectionError(f"{name} is an option of the conformance suite: name what to judge, for example 'pytest cts {name} …'")
+
+
+class NotSendable(CtsError):
+    """pytest-xdist cannot send an argument to its workers."""
+
+
+def check_sendable(arguments: Sequence[str | os.PathLike[str]]) -> None:
+    """Refuse arguments that pytest-xdist cannot send to its workers.
+
+    Raises:
+        NotSendable: the bytes of an argument are not UTF-8.
+    """
+    for argument in [os.fspath(one) for one in arguments]:
+        if any("\ud800" <= character <= "\udfff" for character in argument):
+            raise NotSendable(
+                f"-n: pytest-xdist cannot send an argument whose bytes are not UTF-8 ({argument}): name another path, or leave out -n"
+            )

@@ -9,11 +9,11 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from cts.devices.device import Finding
+from cts.engine.github import from_environment
 from cts.engine.report_writer import report_writer
 from cts.engine.selected import Key, Selected
 from cts.engine.session import Settings
 from cts.engine.set_aside import SetAside
-from cts.engine.summary import RunEnd
 from cts.engine.tally import Digest, Tally
 from cts.exit_codes import FAILED, INCOMPLETE, NOTHING_TESTED, PASSED
 from cts.journal.journal import RESULTS, Journal, read, read_meta, write_meta
@@ -38,6 +38,7 @@ class Run:
         retried: other results of the journal, which ``--retry`` judges again if they are selected.
         findings: problems of the device while it ran no case.
         claim: the descriptor that keeps other runs out of ``directory`` (see cts.journal.journal.claim).
+        resuming: see cts.engine.github.
 
     Attributes:
         journal: the journal that this process writes, or None.
@@ -46,6 +47,9 @@ class Run:
         stopped: why something stopped the run; empty if nothing did.
         seconds: how long it judged.
         aside: the judgements that wait for the end.
+        found_before: the findings that the run had when it was resumed.
+        reports: where the reports are, or why they could not be written; empty if none were asked for.
+        github: the counts for GitHub, or None.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class Run:
         retried: Mapping[Key, Digest],
         findings: list[Finding],
         claim: int | None = None,
+        resuming: str = "",
     ) -> None:
         self.version = version
         self.groups = tuple(groups)
@@ -70,17 +75,18 @@ class Run:
         self.stopped = ""
         self.seconds = 0.0
         self.aside: set[Key] = set()
-        self._before = before
+        self.before = before
         self._retried = dict(retried)
         self._again: set[Key] = set()
         self._claim = claim
+        self.github = from_environment(resuming, directory, self.settings.passing)
         self._counted: set[Key] = set()
         self._families: Counter[str] = Counter()
         self.journal = None if directory is None else Journal(directory / RESULTS)
         self._start = 0 if directory is None else (directory / RESULTS).stat().st_size
         earlier: RunRecord = {} if directory is None else read_meta(directory)
-        self._found_before = tuple(map(finding_of, earlier.get("findings", ())))
-        self._reports = ""
+        self.found_before = tuple(map(finding_of, earlier.get("findings", ())))
+        self.reports = ""
 
     @property
     def header(self) -> list[str]:
@@ -100,6 +106,12 @@ class Run:
             f"results: {kept}",
         ]
 
+    def nodeid(self, id_: str) -> str:
+        """Return the node id of a case: its family's file, and its id."""
+        casebook = self.selected.selection.casebook
+        path = casebook.families[family_of(id_)].path
+        return f"{path.relative_to(casebook.root.parent).as_posix()}::{id_}"
+
     def select(self, ids: Sequence[str]) -> None:
         """Set what the run judges: these cases and blocks, and the cases that need no item."""
         self._families = Counter()
@@ -116,6 +128,8 @@ class Run:
         """Count a verdict, and tell whether it makes the run fail."""
         self._counted.add((id_, digest.attempt))
         self.tally.add(digest)
+        if self.github is not None:
+            self.github.count(id_, digest)
         return digest.verdict not in self.settings.passing
 
     def keep(self, line: bytes) -> None:
@@ -189,23 +203,25 @@ class Run:
             self._count_unreported()
         for key, digest in self._retried.items():
             if key not in self._again:
-                self._before.add(digest)
+                self.before.add(digest)
         found = self._exit_code(code)
         if self.directory is not None:
             whole = code in (PASSED, FAILED, NOTHING_TESTED) and self.tally.total >= self.total
             if not self._write_reports(self.directory, whole) and found == PASSED:
                 found = INCOMPLETE
+        if self.github is not None:
+            self.github.write_summary()
         if self._claim is not None:
             os.close(self._claim)
         return found
 
     def _exit_code(self, code: int) -> int:
-        now, before, passing = self.tally, self._before, self.settings.passing
+        now, before, passing = self.tally, self.before, self.settings.passing
         if code == NOTHING_TESTED and (before.total or now.total):
             code = PASSED
         if code != PASSED:
             return code
-        if before.bad(passing) or now.bad(passing) or not all(finding.outside for finding in (*self.findings, *self._found_before)):
+        if before.bad(passing) or now.bad(passing) or not all(finding.outside for finding in (*self.findings, *self.found_before)):
             return FAILED
         if now.total < self.total and not self._out_of_time:
             return INCOMPLETE
@@ -216,7 +232,7 @@ class Run:
         """Whether a requested time limit has left cases without a verdict."""
         return self.settings.late and not self.stopped and self.tally.total < self.total
 
-    def _not_judged(self) -> dict[str, int]:
+    def not_judged(self) -> dict[str, int]:
         """Return how many judgements of each family the time limit left out."""
         judged = self.tally.families
         counts = {family: count - judged.get(family, Counter()).total() for family, count in sorted(self._families.items())}
@@ -240,17 +256,17 @@ class Run:
         """Write the reports, and tell whether that was possible."""
         try:
             meta = read_meta(directory)
-            selected = max(int(meta.get("selected") or 0), self._before.total + self.total)
+            selected = max(int(meta.get("selected") or 0), self.before.total + self.total)
             # A resumed run with fewer selected cases does not complete the original run.
-            ended = whole and self._before.total + self.tally.total >= selected
+            ended = whole and self.before.total + self.tally.total >= selected
             meta |= {"selected": selected, "seconds": self.seconds, "stopped": self._stop_line()}
-            meta["not_judged"] = self._not_judged()
+            meta["not_judged"] = self.not_judged()
             meta["findings"] = (*meta.get("findings", ()), *map(finding_record, self.findings))
             if ended:
                 meta["finished"] = timestamp()
             write_meta(directory, meta)
             report_writer()(directory / RESULTS, directory, casebook=self.selected.selection.casebook)
-            self._reports = f"reports: {printable_path(directory / 'index.html')} (also summary.json, summary.md, junit.xml, {RESULTS})"
+            self.reports = f"reports: {printable_path(directory / 'index.html')} (also summary.json, summary.md, junit.xml, {RESULTS})"
         except CtsError as error:
             why = f"{error}"
         except Exception as error:
@@ -258,35 +274,11 @@ class Run:
             why = f"{type(error).__name__}: {error}"
         else:
             return True
-        self._reports = (
+        self.reports = (
             f"reports could not be written: {printable_line(why)}; the results are in {printable_path(directory / RESULTS)}: "
             f"fix that, then run: cts report {printable_path(directory)}"
         )
         return False
-
-    def ended(self, explained: int, is_empty: bool) -> RunEnd:
-        """Return what the summary shows.
-
-        Args:
-            explained: how many failures there are.
-            is_empty: whether no case was selected.
-        """
-        return RunEnd(
-            settings=self.settings,
-            tally=self.tally,
-            before=self._before,
-            selected=self.total,
-            not_judged=self._not_judged(),
-            stopped=bool(self.stopped),
-            is_empty=is_empty,
-            findings=tuple(self.findings),
-            found_before=self._found_before,
-            explained=explained,
-            shown=self.settings.log_failures,
-            directory=self.directory,
-            reports=self._reports,
-            seconds=self.seconds,
-        )
 
 
 def timestamp() -> str:

@@ -51,6 +51,7 @@ class Invocation:
         processes: how many processes judge; None if that is not known.
         lists_only: whether cases are only listed.
         selects_items: whether pytest selects among items, so that each case needs one.
+        resuming: see cts.engine.github.
     """
 
     root: Path
@@ -62,6 +63,7 @@ class Invocation:
     processes: int | None = 1
     lists_only: bool = False
     selects_items: bool = False
+    resuming: str = ""
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def prepare(invocation: Invocation) -> Prepared:
         plan = replace(plan, foretold=marks(reasons))
     selection = plan.selection(casebook)
     findings: list[Finding] = []
-    run = Run(suite_version(), groups, reports, Selected(selection), tally, retried, findings, claim)
+    run = Run(suite_version(), groups, reports, Selected(selection), tally, retried, findings, claim, invocation.resuming)
     alone = Alone(casebook, [(group, open_holder(group, findings)) for group in groups], run.journal, findings, proven)
     return Prepared(run, plan, selection, alone, reasons, findings)
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
 
-from cts.devices.device import Finding
 from cts.engine.progress import word
-from cts.engine.session import Settings
+from cts.engine.run import Run
 from cts.engine.tally import Tally, phrase
 from cts.journal.journal import RESULTS
 from cts.printable import printable_path
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import CaseResult, Verdict
 
 MESSAGE_LINES = 20
 """How many lines of a message the summary shows; the journal and the reports have the whole message."""
@@ -26,43 +22,6 @@ REASONS = 15
 """Reasons for not_supported that the summary lists."""
 
 
-@dataclass(frozen=True)
-class RunEnd:
-    """A run when it ends.
-
-    Attributes:
-        settings: the settings of its first group of processes.
-        tally: the counts of its verdicts.
-        before: the counts that the journal already had when it began.
-        selected: how many judgements were to be made.
-        not_judged: how many of each family the time limit left out.
-        stopped: whether something stopped it.
-        is_empty: whether no case was selected.
-        findings: what the device did wrong while it ran no case.
-        found_before: the findings that the run had when it was resumed.
-        explained: how many failures there are.
-        shown: how many of them are shown in full, at most.
-        directory: the report directory, or None.
-        reports: where the reports are, or why they could not be written; empty if none were asked for.
-        seconds: how long it took.
-    """
-
-    settings: Settings
-    tally: Tally
-    before: Tally
-    selected: int
-    not_judged: Mapping[str, int]
-    stopped: bool
-    is_empty: bool
-    findings: tuple[Finding, ...]
-    found_before: tuple[Finding, ...]
-    explained: int
-    shown: int
-    directory: Path | None
-    reports: str
-    seconds: float
-
-
 class Terminal(Protocol):
     """The output of a run: pytest.TerminalReporter."""
 
@@ -71,14 +30,21 @@ class Terminal(Protocol):
     def write_sep(self, sep: str, title: str, **markup: bool) -> None: ...
 
 
-def write_summary(out: Terminal, end: RunEnd) -> None:
-    """Write the summary for a user: counts first, warnings last."""
+def write_summary(out: Terminal, run: Run, explained: int, is_empty: bool) -> None:
+    """Write the summary of a run that has ended: counts first, warnings last.
+
+    Args:
+        explained: how many failures there are.
+        is_empty: whether no case was selected.
+    """
     out.section("conformance", "=")
-    _write_counts(out, end.tally)
-    _write_causes(out, end)
-    _write_findings(out, end)
-    _write_results(out, end)
-    _write_warnings(out, end)
+    _write_counts(out, run.tally)
+    _write_causes(out, run)
+    _write_findings(out, run)
+    _write_results(out, run, explained)
+    _write_warnings(out, run, is_empty)
+    for line in run.github.lines if run.github is not None else ():
+        out.line(line)
 
 
 def _write_counts(out: Terminal, tally: Tally) -> None:
@@ -93,10 +59,10 @@ def _write_counts(out: Terminal, tally: Tally) -> None:
             out.line(f"          and {len(tally.missing) - REASONS} more reasons")
 
 
-def _write_causes(out: Terminal, end: RunEnd) -> None:
-    tally = end.tally
+def _write_causes(out: Terminal, run: Run) -> None:
+    tally = run.tally
     if tally.known:
-        out.line(f"known failures of the driver, by {end.settings.known.said}:")
+        out.line(f"known failures of the driver, by {run.settings.known.said}:")
     for (verdict, known), count in sorted(tally.known.items()):
         out.line(f"  {count:6d}  {word(verdict).lower()}: {known}", yellow=verdict is Verdict.UNEXPECTED_PASS)
     if tally.defects:
@@ -109,11 +75,11 @@ def _write_causes(out: Terminal, end: RunEnd) -> None:
             out.line(f"  {count:6d}  {position or 'no position'}", yellow=True)
 
 
-def _write_findings(out: Terminal, end: RunEnd) -> None:
-    tally = end.tally
+def _write_findings(out: Terminal, run: Run) -> None:
+    tally = run.tally
     if tally.compiling:
         out.line(f"{tally.compiling} of the timeouts happened during the creation of a pipeline, which breaks no rule", yellow=True)
-    for part, findings in (("", end.findings), (" of an earlier part of this run", end.found_before)):
+    for part, findings in (("", run.findings), (" of an earlier part of this run", run.found_before)):
         for finding in findings:
             fault = " (not the driver's: it does not count)" if finding.outside else ""
             out.line(f"finding{part}, outside of any case{fault}: {finding.what}", red=not finding.outside, yellow=finding.outside)
@@ -121,44 +87,57 @@ def _write_findings(out: Terminal, end: RunEnd) -> None:
         out.line(f"{tally.verdicts[Verdict.ERROR]} errors are the suite's own: they say nothing about the device", red=True)
 
 
-def _write_results(out: Terminal, end: RunEnd) -> None:
+def _write_results(out: Terminal, run: Run, explained: int) -> None:
     """Write where the results are, and how fast the run was."""
-    if end.explained > end.shown:
-        kept = end.directory and printable_path(end.directory / RESULTS)
+    shown = run.settings.log_failures
+    if explained > shown:
+        kept = run.directory and printable_path(run.directory / RESULTS)
         where = f"are in {kept}" if kept else "are not (--report-dir DIR keeps them all)"
-        out.line(f"{end.shown} failures are shown above (--log-failures N); {end.explained - end.shown} more {where}")
-    if end.before.total:
-        out.line(f"judged before, by the run that this one resumed: {end.before.phrase()}")
-    if end.tally.total:
-        out.line(_speed(end))
-    if end.reports:
-        out.line(end.reports)
+        out.line(f"{shown} failures are shown above (--log-failures N); {explained - shown} more {where}")
+    if run.before.total:
+        out.line(f"judged before, by the run that this one resumed: {run.before.phrase()}")
+    if run.tally.total:
+        out.line(_speed(run))
+    if run.reports:
+        out.line(run.reports)
 
 
-def _write_warnings(out: Terminal, end: RunEnd) -> None:
-    tally = end.tally
-    if end.is_empty and not end.before.total:
+def _write_warnings(out: Terminal, run: Run, is_empty: bool) -> None:
+    tally, not_judged = run.tally, run.not_judged()
+    if is_empty and not run.before.total:
         out.write_sep("!", "NO CASE WAS SELECTED: look at -k and --case-list; 'cts list' names the cases of a tier", yellow=True, bold=True)
-    if end.not_judged:
-        left = ", ".join(f"{count} of {family}" for family, count in end.not_judged.items())
+    if not_judged:
+        left = ", ".join(f"{count} of {family}" for family, count in not_judged.items())
         out.line(f"not judged because of the time limit: {left}", yellow=True)
-    if tally.total < end.selected and not end.stopped and not end.not_judged:
-        rest = "--resume judges the rest" if end.directory else "nothing is known about the rest"
-        out.write_sep("!", f"NOT THE WHOLE RUN: {tally.total:,} of {end.selected:,} cases were judged; {rest}", yellow=True, bold=True)
+    if tally.total < run.total and not run.stopped and not not_judged:
+        rest = "--resume judges the rest" if run.directory else "nothing is known about the rest"
+        out.write_sep("!", f"NOT THE WHOLE RUN: {tally.total:,} of {run.total:,} cases were judged; {rest}", yellow=True, bold=True)
     if tally.total and not tally.tested:
-        name = end.settings.description.name
+        name = run.settings.description.name
         text = f"NOTHING WAS TESTED: {name} supports none of the {tally.total} cases, or has too little memory for them"
         out.write_sep("!", text, yellow=True, bold=True)
 
 
-def _speed(end: RunEnd) -> str:
-    tally = end.tally
-    text = f"speed: {tally.total} cases in {end.seconds:.1f} s, {tally.total / max(end.seconds, 1e-9):,.0f} cases/s"
+def _speed(run: Run) -> str:
+    tally = run.tally
+    text = f"speed: {tally.total} cases in {run.seconds:.1f} s, {tally.total / max(run.seconds, 1e-9):,.0f} cases/s"
     if tally.seconds:
         text += f"; of the time spent on cases the device took {100 * tally.device / tally.seconds:.0f} %"
         if tally.pipeline:
             text += f" (pipeline creation {100 * tally.pipeline / tally.seconds:.0f} %)"
     return text
+
+
+def failure_text(result: CaseResult) -> str:
+    """Return the text that is shown for a failed case."""
+    # A traceback ends with its reason; a message begins with it.
+    lines = [] if result.reason in result.message else [f"{result.verdict}: {result.reason}"]
+    lines += [result.message.rstrip()]
+    for number, one in enumerate(result.tries, 1):
+        where = "alone" if one.alone else "beside others"
+        lines.append(f"run {number}, {where}, {one.seconds:.1f} s: {one.verdict}" + (f" ({one.reason})" if one.reason else ""))
+    lines += [f"reproduce: cts repro '{result.id}' DIR"]
+    return "\n".join(lines)
 
 
 class Explanation:
@@ -177,7 +156,7 @@ class Explanation:
 
 
 def shortened(text: str, kept: str) -> str:
-    """Return a message of at most MESSAGE_LINES lines: its beginning and its end.
+    """Return a message of at most MESSAGE_LINES lines: its beginning and its run.
 
     Args:
         kept: where the whole message is.

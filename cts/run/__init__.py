@@ -1,1 +1,7 @@
-"""The plugin of pytest: ``pytest cts`` judges cases, which cts.engine does."""
+"""The plugin of pytest: documented hooks, and what its processes send each other."""
+
+PLAN = "cts"
+"""Key of a worker's input: the plan."""
+
+FINDINGS = "cts_findings"
+"""Key of a worker's output: the records of the findings that it has at its end."""

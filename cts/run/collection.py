@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cts.engine.case_words import has_default
-from cts.engine.keyword_expression import ExpressionError, parse_expression
+from cts.engine.keyword_expression import named, parse_expression
 from cts.engine.selection import Selection
 from generators.casebook import Case, Family
 from generators.casebook.blocks import Block, block_cases
@@ -43,31 +44,18 @@ class CasesFile(pytest.File):
         try:
             words = self.config.option.keyword.strip()
             if not words and (blocks := selection.blocks(family)) is not None:
-                yield from (BlockItem.from_parent(self, name=block.name, block=block, selection=selection) for block in blocks)
+                for block in blocks:
+                    yield CasesItem.from_parent(self, name=block.name, enumerate_block=partial(self._left, block))
                 return
-            for case in selection.divided(family)[0] if selection.foretold is not None else _named(self, words):
-                yield CaseItem.from_parent(self, name=case.id, case=case)
+            above = [node.name for node in self.listchain() if not isinstance(node, pytest.Session) and node.parent != self.session]
+            cases = selection.divided(family)[0] if selection.foretold is not None else named(selection, family, words, above)
+            yield from (CasesItem.from_parent(self, name=case.id, case=case) for case in cases)
         except CtsError as error:
             # The message says what to do; a traceback through the suite's code does not help the user.
             raise self.CollectError(str(error)) from error
 
-
-def _named(file: CasesFile, words: str) -> Iterator[Case]:
-    """Yield the cases of a file that ``-k`` may select: pytest applies it only after every case has an item, which takes seconds."""
-    selection, family = file.selection, file.family
-    try:
-        expression = parse_expression(words)
-    except ExpressionError:
-        # pytest knows better, or complains.
-        expression = parse_expression("")
-    above = [node.name.lower() for node in file.listchain() if not isinstance(node, pytest.Session) and node.parent != file.session]
-
-    def finds(case: Case | None, id_: str) -> Callable[[str], bool]:
-        return lambda word: any(word.lower() in name for name in (id_.lower(), *above)) or (case is not None and has_default(case, word))
-
-    # A word with a colon may name a default, which the id leaves out.
-    by_id = None if any(":" in word for word in expression.words) else lambda id_: expression.holds(finds(None, id_))
-    yield from (case for case in selection.cases(family, by_id) if expression.holds(finds(case, case.id)))
+    def _left(self, block: Block) -> Iterator[Case]:
+        return self.selection.left(block_cases(self.family, block))
 
 
 def cases_file(parent: pytest.Collector, path: Path, family: Family, selection: Selection) -> CasesFile:
@@ -77,43 +65,34 @@ def cases_file(parent: pytest.Collector, path: Path, family: Family, selection: 
     return file
 
 
-class CaseItem(pytest.Item):
-    """One case. The plugin judges it whole: there are no fixtures, and no set-up or tear-down phases."""
+class CasesItem(pytest.Item):
+    """A case; or a block of the full tier, because items for millions of cases would fill the memory.
 
-    def __init__(self, *, case: Case, **keywords: Any) -> None:
+    The plugin judges an item whole: there are no fixtures, and no set-up or tear-down phases.
+
+    Args:
+        case: the case; None for a block.
+        enumerate_block: returns the cases of the block that are still to be judged.
+    """
+
+    def __init__(self, *, case: Case | None = None, enumerate_block: Callable[[], Iterator[Case]] | None = None, **keywords: Any) -> None:
         super().__init__(**keywords)
         self.case = case
+        self._enumerate_block = enumerate_block
         # Ids leave defaults out, so pytest needs them as keywords.
-        if ":" in (words := self.config.option.keyword):
+        if case is not None and ":" in (words := self.config.option.keyword):
             self.extra_keyword_matches.update(word for word in parse_expression(words).words if has_default(case, word))
 
     def cases(self) -> Iterator[Case]:
-        """Yield the case."""
-        yield self.case
-
-    def runtest(self) -> None:
-        """Do nothing: the plugin's protocol judges the case."""
-
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        return self.path, None, self.name
-
-
-class BlockItem(pytest.Item):
-    """A block of the full tier. Its cases are enumerated only when they are judged: items for millions of cases would fill the memory."""
-
-    def __init__(self, *, block: Block, selection: Selection, **keywords: Any) -> None:
-        super().__init__(**keywords)
-        self.block = block
-        self.selection = selection
-
-    def cases(self) -> Iterator[Case]:
-        """Yield the cases that are still to be judged.
+        """Return the cases to judge.
 
         Raises:
             CasebookError: see ``block_cases``.
         """
-        assert isinstance(self.parent, CasesFile), "blocks are collected from files"
-        return self.selection.left(block_cases(self.parent.family, self.block))
+        if self.case is not None:
+            return iter((self.case,))
+        assert self._enumerate_block is not None, "an item has a case or a block"
+        return self._enumerate_block()
 
     def runtest(self) -> None:
         """Do nothing: the plugin's protocol judges the cases."""

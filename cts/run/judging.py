@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
 from cts.devices.device import DeviceError
-from cts.engine.covering_order import covering_order
+from cts.engine.covering_order import in_covering_order
 from cts.engine.garbage import all_kept
 from cts.engine.judging import Event, Judged
 from cts.engine.neighbours import Claim
@@ -19,12 +19,10 @@ from cts.engine.setup import Worker
 from cts.journal.journal import JournalError
 from cts.journal.record import encode
 from cts.journal.run_record import finding_record
-from cts.run.collection import BlockItem, CaseItem, SuiteDirectory, cases_file
+from cts.run import FINDINGS
+from cts.run.collection import CasesItem, SuiteDirectory, cases_file
 from cts.run.reports import unjudged_report, verdict_report
 from generators.errors import CasebookError
-
-FINDINGS = "cts_findings"
-"""Key of the findings that a worker of pytest-xdist sends at its end: the record of each."""
 
 
 class ItemJudging:
@@ -57,7 +55,10 @@ class ItemJudging:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Put the most informative cases first if there is a time limit."""
         if self._worker.settings.limit is not None:
-            items[:] = most_telling_first(items)
+            cases = {item: item.case for item in items if isinstance(item, CasesItem) and item.case is not None}
+            of_cases = list(cases)
+            ordered = [of_cases[number] for number in in_covering_order(list(cases.values()))]
+            items[:] = [*ordered, *(item for item in items if item not in cases)]
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
@@ -71,7 +72,7 @@ class ItemJudging:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Literal[True] | None:
-        if not isinstance(item, (CaseItem, BlockItem)):
+        if not isinstance(item, CasesItem):
             return None
         # A worker of pytest-xdist would send both hooks, and the controller prints them only with -v.
         verbose = not hasattr(item.config, "workerinput") and item.config.get_verbosity() > 0
@@ -86,7 +87,7 @@ class ItemJudging:
             item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
 
-    def _judge(self, item: CaseItem | BlockItem) -> None:
+    def _judge(self, item: CasesItem) -> None:
         """Judge the cases of an item; see cts.engine.judging.Judging.judge."""
         for case in item.cases():
             for event in self._worker.judging.judge(case):
@@ -108,14 +109,3 @@ class ItemJudging:
 
     def pytest_unconfigure(self) -> None:
         self._worker.judging.close()
-
-
-def most_telling_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
-    """Return the items in a covering order; items that are not cases of the suite come last."""
-    families: dict[str, list[CaseItem]] = {}
-    for item in items:
-        if isinstance(item, CaseItem):
-            families.setdefault(item.case.family, []).append(item)
-    known = list(families.values())
-    ordered = [known[family][case] for family, case in covering_order([[item.case.labels for item in cases] for cases in known])]
-    return [*ordered, *(item for item in items if not isinstance(item, CaseItem))]

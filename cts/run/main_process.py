@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import pytest
@@ -14,12 +14,14 @@ from cts.engine.alone import Alone
 from cts.engine.foretelling import Reasons, results
 from cts.engine.judging import Judged
 from cts.engine.neighbours import Claim, Neighbours
+from cts.engine.plan import Plan, plan_to_bytes
 from cts.engine.run import Run
 from cts.journal.journal import JournalError
 from cts.journal.record import SEVERAL_LINES, encode, result_of
 from cts.journal.run_record import finding_of
 from cts.journal.strict_json import parse
-from cts.run.reports import contents, nodeid_of, verdict_report
+from cts.run import FINDINGS, PLAN
+from cts.run.reports import contents, ended_without_journal, verdict_report
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case
 
@@ -67,35 +69,39 @@ class Foretold:
         """Give the verdicts of the cases of one family."""
         run, cases = self._run, self._left.pop(name)
         self._has_begun = True
-        begin, start = time.perf_counter(), time.time()
-        found = list(results(run.selected.selection, run.settings, cases, self._reasons[name]))
-        seconds = (time.perf_counter() - begin) / max(len(found), 1)
-        for result in [replace(one, seconds=seconds) for one in found]:
+        start = time.time()
+        for result in results(run.selected.selection, run.settings, cases, self._reasons[name]):
             # One by one: if the run is ended here, its counts agree with its journal.
-            try:
+            with ended_without_journal():
                 run.keep(encode(result))
-            except JournalError as error:
-                raise pytest.Session.Interrupted(str(error)) from None
-            nodeid = nodeid_of(run.selected.selection.casebook, result.id)
-            config.hook.pytest_runtest_logreport(report=verdict_report(nodeid, Judged(result, start), run.settings.passing))
+            report = verdict_report(run.nodeid(result.id), Judged(result, start), run.settings.passing)
+            config.hook.pytest_runtest_logreport(report=report)
 
 
-class Ending:
-    """Decides the claims of other processes. Collects the cases that are set aside, and judges them when all these have ended."""
+class Workers:
+    """Hands the plan to other processes and decides their claims. Collects what they set aside, and judges that when all have ended."""
 
-    def __init__(self, run: Run, alone: Alone) -> None:
+    def __init__(self, run: Run, alone: Alone, plan: Plan) -> None:
         self._run = run
+        self._made = plan
         self._alone = alone
         self._neighbours = Neighbours()
         self._has_finding = False
         self._session: pytest.Session | None = None
 
+    @cached_property
+    def _plan(self) -> bytes:
+        return plan_to_bytes(self._made)
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput[PLAN] = self._plan
         self._neighbours.begins(node.workerinput["workerid"])
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:
+        found = getattr(node, "workeroutput", None) or {}
+        self._run.findings += map(finding_of, found.get(FINDINGS, ()))
         self._neighbours.ends(node.workerinput["workerid"], died=error is not None)
         self._decide()
 
@@ -111,23 +117,26 @@ class Ending:
             doubtful = tuple(aside for aside in said.asides if aside.line)
             self._neighbours.reports(said.stretch, said.claim or (Claim(asides=doubtful) if doubtful else None))
             self._decide()
+        elif said.claim is not None:
+            self._count(said.claim)
 
     def _decide(self) -> None:
         """Give the verdicts of the claims that count, and judge the others alone."""
         for claim, counts in self._neighbours.decided():
-            if not counts:
+            if counts:
+                self._count(claim)
+            else:
                 (self._alone.add if claim.lines else self._alone.excuse)(claim.asides)
-                continue
-            if not self._has_finding:
-                # A driver that wears out would cause one for each process.
-                self._has_finding = bool(claim.findings)
-                self._run.findings += map(finding_of, claim.findings[:1])
-            for line in claim.lines:
-                assert self._session is not None, "cases are judged in the loop"
-                try:
-                    self._report(self._session, self._alone.claimed(result_of(parse(line, SEVERAL_LINES))))
-                except JournalError as error:
-                    raise self._session.Interrupted(str(error)) from None
+
+    def _count(self, claim: Claim) -> None:
+        if not self._has_finding:
+            # A driver that wears out would cause one for each process.
+            self._has_finding = bool(claim.findings)
+            self._run.findings += map(finding_of, claim.findings[:1])
+        for line in claim.lines:
+            assert self._session is not None, "cases are judged in the loop"
+            with ended_without_journal():
+                self._report(self._session, self._alone.claimed(result_of(parse(line, SEVERAL_LINES))))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
@@ -145,8 +154,8 @@ class Ending:
         return result
 
     def _report(self, session: pytest.Session, judged: Judged) -> None:
-        nodeid = nodeid_of(self._run.selected.selection.casebook, judged.result.id)
-        session.config.hook.pytest_runtest_logreport(report=verdict_report(nodeid, judged, self._run.settings.passing))
+        report = verdict_report(self._run.nodeid(judged.result.id), judged, self._run.settings.passing)
+        session.config.hook.pytest_runtest_logreport(report=report)
         if session.shouldfail:
             raise session.Failed(session.shouldfail)
 

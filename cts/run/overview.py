@@ -10,27 +10,16 @@ import msgspec
 import pytest
 
 from cts.engine.groups import group_of
-from cts.engine.progress import Progress, word
+from cts.engine.judging import Contents
+from cts.engine.progress import CATEGORIES, Progress, word
 from cts.engine.run import Run
-from cts.engine.summary import Explanation, shortened, write_summary
+from cts.engine.summary import Explanation, failure_text, shortened, write_summary
 from cts.engine.tally import Digest
-from cts.journal.journal import JournalError
-from cts.journal.run_record import finding_of
 from cts.printable import printable_path
-from cts.run.judging import FINDINGS
-from cts.run.reports import Contents, contents, failure_text, nodeid_of, put, unjudged_report
-from cts.verdict.verdict import Verdict
+from cts.run.reports import contents, ended_without_journal, put, unjudged_report
 
 _UNEXPLAINED = "cts_unexplained"
 """Attribute of a report that is counted but not shown."""
-
-_CATEGORIES = {
-    Verdict.PASS: "passed",
-    Verdict.QUALITY_WARNING: "quality warnings",
-    Verdict.KNOWN_FAIL: "known failures",
-    Verdict.NOT_SUPPORTED: "not supported",
-    Verdict.RESOURCE_ERROR: "out of memory",
-}
 
 
 class Overview:
@@ -38,7 +27,6 @@ class Overview:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._casebook = run.selected.selection.casebook
         self._shown = run.settings.log_failures
         self._explained = 0
         self._began = 0.0
@@ -94,11 +82,6 @@ class Overview:
         if self._progress is not None:
             self._progress.begin(self._run.total)
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        found = getattr(node, "workeroutput", None) or {}
-        self._run.findings += map(finding_of, found.get(FINDINGS, ()))
-
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         # Ctrl-C has no message; if pytest or the suite stops the run, there is one.
         self._run.stopped = str(excinfo.value) or "ended by SIGINT"
@@ -110,10 +93,8 @@ class Overview:
             return
         node = getattr(report, "node", None)
         group = 0 if node is None else group_of(node.gateway.id, len(self._run.groups))
-        try:
+        with ended_without_journal():
             asides, result = self._run.died(_id(crashitem), group)
-        except JournalError as error:
-            raise pytest.Session.Interrupted(str(error)) from None
         if result is None:
             report.when, report.outcome, report.longrepr = "setup", "passed", None
             put(report, Contents(asides=tuple(asides)))
@@ -128,7 +109,7 @@ class Overview:
         said = contents(report)
         digest = None if said is None else said.digest
         if said is not None and digest is not None:
-            report.nodeid = nodeid_of(self._casebook, said.id)
+            report.nodeid = self._run.nodeid(said.id)
             self._count(report, said, digest)
         if said is not None and digest is None and hasattr(report, "node"):
             # The verdict will come from this process, not from a worker: pytest's own --junitxml would see two tests.
@@ -136,8 +117,9 @@ class Overview:
         if said is not None:
             claimed = said.claim.asides if said.claim is not None else ()
             self._run.aside.update((aside.id, aside.attempt) for aside in (*said.asides, *claimed))
-            for aside in said.asides if self._progress is not None else ():
-                self._progress.set_aside(nodeid_of(self._casebook, aside.id), aside)
+            if self._progress is not None:
+                for aside in said.asides:
+                    self._progress.set_aside(self._run.nodeid(aside.id), aside)
         self._quiet_line = digest is not None and not self._verbose
         try:
             return (yield)
@@ -148,10 +130,8 @@ class Overview:
 
     def _count(self, report: pytest.TestReport, said: Contents, digest: Digest) -> None:
         if said.record:
-            try:
+            with ended_without_journal():
                 self._run.keep(said.record)
-            except JournalError as error:
-                raise pytest.Session.Interrupted(str(error)) from None
             put(report, msgspec.structs.replace(said, record=b""))
         bad = self._run.count(said.id, digest)
         if bad:
@@ -184,8 +164,7 @@ class Overview:
         if said.digest is None:
             return "", "", ""
         verdict = said.digest.verdict
-        # Verdicts that the suite counts by reason have categories of their own, so -ra does not list them again.
-        category = _CATEGORIES.get(verdict, "failed") if verdict in self._run.settings.passing else "failed"
+        category = CATEGORIES.get(verdict, "failed") if verdict in self._run.settings.passing else "failed"
         if hasattr(report, _UNEXPLAINED):
             category = "more failed"
         # Without a letter and a word, pytest prints nothing for a case: one line of counts is more useful than a hundred thousand dots.
@@ -210,7 +189,7 @@ class Overview:
         if all(contents(report) is not None for report in terminalreporter.stats.get("failed", ())):
             # pytest's short summary would repeat the lines above it.
             terminalreporter.reportchars = terminalreporter.reportchars.replace("f", "")
-        write_summary(terminalreporter, self._run.ended(self._explained, exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED))
+        write_summary(terminalreporter, self._run, self._explained, exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
 def _id(nodeid: str) -> str:

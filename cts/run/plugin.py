@@ -7,30 +7,28 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cts.checkout import check_own, is_root, suite_root
 from cts.engine.garbage import all_kept
 from cts.engine.options import OPTIONS, given
-from cts.engine.request import Request, in_cases, is_suite, parse_arguments
+from cts.engine.request import Request, check_sendable, check_unconcerned, in_cases, is_suite, parse_arguments
 from cts.exit_codes import BAD_INPUT
-from cts.output import CLOSED, MOST_CHARACTERS, commands_stopped, complain, unwritable
+from cts.output import CLOSED, MOST_CHARACTERS, GuardedOutput, commands_stopped, complain, guarded, unwritable
 from cts.printable import printable_line
-from cts.run.output_guard import GuardedOutput, OutputEnding, guarded
+from cts.run import PLAN
+from cts.signals import ending, ignore
 from generators.errors import CtsError
 
 if TYPE_CHECKING:
     # Imported where they are used, so a run that does not concern the suite does not load them.
     from xdist.scheduler import Scheduling
 
-    from cts.engine.plan import Plan
 
-_PLAN = "cts"
-"""Key of a worker's input: the plan."""
 _WORD = pytest.StashKey[str]()
 """Key of the word with which GitHub obeys commands again (cts.output.commands_stopped)."""
 _GUARD = pytest.StashKey[GuardedOutput]()
@@ -38,8 +36,6 @@ _SCHEDULES = pytest.StashKey[bool]()
 """Key that tells whether the suite deals out the cases. A user may have chosen another scheduler by ``--dist``."""
 _FEW = 4
 """How many cases a process gets at once, if their order matters."""
-_HYPOTHESIS = "hypothesispytest"
-"""A plugin of pytest, by its name."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,10 +43,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("cts", "conformance suite (pytest cts)")
     for option in OPTIONS:
         group.addoption(f"--{option.name}", dest=f"cts_{option.key}", **option.arguments)
-
-
-def _options(config: pytest.Config) -> dict[str, Any]:
-    return {option.key: config.getoption(f"cts_{option.key}") for option in OPTIONS}
 
 
 @pytest.hookimpl(wrapper=True)
@@ -73,7 +65,23 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object
     with ExitStack() as stack:
         config.stash[_GUARD] = stack.enter_context(guarded())
         config.stash[_WORD] = stack.enter_context(commands_stopped(sys.stdout))
+        stack.enter_context(ending())
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
+    """Set the exit code of a run whose output was lost."""
+    guard = session.config.stash.get(_GUARD, None)
+    if guard is None:
+        return (yield)
+    guard.is_ending = True
+    try:
+        return (yield)
+    finally:
+        guard.flush()
+        if guard.is_lost:
+            session.exitstatus = BAD_INPUT
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -81,13 +89,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config) -> Scheduling | None:
     """Return the suite's scheduler, if the user has not chosen another one: a few cases take minutes and most take milliseconds."""
     if not config.stash.get(_SCHEDULES, False):
         return None
-    from cts.engine.costs import longest_first, read_costs
+    from cts.engine.costs import order_of
     from cts.run.scheduling import Scheduler
 
     if config.getoption("cts_time_limit"):
         return Scheduler(config, lambda ids: (list(range(len(ids))), []), _FEW)
-    costs = read_costs(suite_root(config.rootpath))
-    return Scheduler(config, lambda ids: longest_first([costs.cases.get(id_.partition("::")[2]) for id_ in ids]))
+    return Scheduler(config, lambda ids: order_of(suite_root(config.rootpath), [id_.partition("::")[2] for id_ in ids]))
 
 
 def _controls(config: pytest.Config) -> bool:
@@ -115,11 +122,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         _configure(config)
     except CtsError as error:
-        _refuse(str(error))
-
-
-def _refuse(message: str) -> NoReturn:
-    pytest.exit(printable_line(" ".join(message.split()))[:MOST_CHARACTERS], returncode=BAD_INPUT)
+        pytest.exit(printable_line(" ".join(str(error).split()))[:MOST_CHARACTERS], returncode=BAD_INPUT)
 
 
 def _configure(config: pytest.Config) -> None:
@@ -129,25 +132,21 @@ def _configure(config: pytest.Config) -> None:
     directory = config.invocation_params.dir
     worker_input: Mapping[str, Any] | None = getattr(config, "workerinput", None)
     if worker_input is not None:
-        if _PLAN in worker_input:
+        if PLAN in worker_input:
             with all_kept():
                 _join(config, worker_input)
         return
-    options = _options(config)
-    names = given(options)
+    options = {option.key: config.getoption(f"cts_{option.key}") for option in OPTIONS}
     request = parse_arguments(config.args, directory, root, bool(config.getoption("pyargs")))
     if request is None:
-        if names and not is_root(root):
-            raise CtsError(f"pytest's rootdir {root} is not a checkout of the suite: give --rootdir the folder that has cases/ and cts/")
-        if names:
-            raise CtsError(f"{names[0]} is an option of the conformance suite: name what to judge, for example 'pytest cts {names[0]} …'")
+        check_unconcerned(root, given(options))
         return
     if request.everything:
         # The whole suite includes everything else that is named in it; pytest would collect that twice.
         config.args[:] = [argument for argument in config.args if not in_cases(argument, directory, root)]
     if request.alone:
         # Hypothesis' plugin has nothing to do for cases, but its summary takes a second to import all of Hypothesis.
-        config.pluginmanager.unregister(name=_HYPOTHESIS)
+        config.pluginmanager.unregister(name="hypothesispytest")
     with all_kept():
         _start(config, request, options)
 
@@ -155,10 +154,8 @@ def _configure(config: pytest.Config) -> None:
 def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) -> None:
     """Set up the only process, or the controller of pytest-xdist."""
     from cts.engine.setup import Invocation, prepare
-    from cts.run.github import from_environment
-    from cts.run.main_process import Ending, Foretold
+    from cts.run.main_process import Foretold, Workers
     from cts.run.overview import Overview
-    from cts.run.signals import Endings
 
     controls, register = _controls(config), config.pluginmanager.register
     if controls and config.getoption("dist") == "each":
@@ -175,21 +172,16 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         selects_items=any(
             getattr(config.option, name, None) for name in ("keyword", "markexpr", "deselect", "collectonly", "lf", "failedfirst")
         ),
+        resuming=config.stash.get(_WORD, ""),
     )
     prepared = prepare(invocation)
     run = prepared.run
-    register(Endings(), "cts-signals")
-    if (guard := config.stash.get(_GUARD, None)) is not None:
-        register(OutputEnding(guard), "cts-output")
     register(Overview(run), "cts-overview")
-    if (github := from_environment(config.stash.get(_WORD, ""), run.directory, run.settings.passing)) is not None:
-        register(github, "cts-github")
-    register(Ending(run, prepared.alone), "cts-ending")
+    register(Workers(run, prepared.alone, prepared.plan), "cts-workers")
     if prepared.reasons is not None:
         register(Foretold(run, prepared.reasons), "cts-foretold")
     if controls:
         check_sendable(config.invocation_params.args)
-        register(Controller(prepared.plan), "cts-controller")
     else:
         from cts.engine.setup import worker
         from cts.run.judging import ItemJudging
@@ -203,42 +195,11 @@ def _join(config: pytest.Config, worker_input: Mapping[str, Any]) -> None:
     from cts.engine.plan import plan_from_bytes
     from cts.engine.setup import worker
     from cts.run.judging import ItemJudging
-    from cts.run.signals import ignore
     from generators.casebook import load_casebook
 
     ignore()
     root = suite_root(config.rootpath)
-    plan = plan_from_bytes(worker_input[_PLAN])
+    plan = plan_from_bytes(worker_input[PLAN])
     place = worker_input["workerid"], worker_input["workercount"]
     judges = worker(plan, plan.selection(load_casebook(root)), [], place, bool(config.getoption("maxfail")))
     config.pluginmanager.register(ItemJudging(root, judges), "cts-judging")
-
-
-class NotSendable(CtsError):
-    """pytest-xdist cannot send an argument to its workers."""
-
-
-def check_sendable(arguments: Sequence[str | os.PathLike[str]]) -> None:
-    """Refuse arguments that pytest-xdist cannot send to its workers.
-
-    Raises:
-        NotSendable: the bytes of an argument are not UTF-8.
-    """
-    for argument in [os.fspath(one) for one in arguments]:
-        if any("\ud800" <= character <= "\udfff" for character in argument):
-            raise NotSendable(
-                f"-n: pytest-xdist cannot send an argument whose bytes are not UTF-8 ({argument}): name another path, or leave out -n"
-            )
-
-
-class Controller:
-    """Hands the plan to each worker of pytest-xdist."""
-
-    def __init__(self, plan: Plan) -> None:
-        from cts.engine.plan import plan_to_bytes
-
-        self._plan = plan_to_bytes(plan)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        node.workerinput[_PLAN] = self._plan

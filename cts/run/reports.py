@@ -3,42 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 import msgspec
 import pytest
 
-from cts.engine.judging import Judged
+from cts.engine.judging import Contents, Judged
 from cts.engine.neighbours import Claim, Stretch
 from cts.engine.set_aside import SetAside
+from cts.engine.summary import failure_text
 from cts.engine.tally import Digest
-from cts.verdict.verdict import CaseResult, Verdict
-from generators.casebook import Casebook
-from generators.casebook.ids import family_of
+from cts.journal.journal import JournalError
+from cts.verdict.verdict import Verdict
 
 _CONTENTS = "cts"
 """The attribute of a report that has its contents, in values that pytest-xdist can send."""
 
 
-class Contents(msgspec.Struct, frozen=True):
-    """What the engine says in a report.
-
-    Attributes:
-        id: the case of the verdict. The report of a block has the block's node id until the main process has it.
-        digest: the digest of the verdict, if there is one.
-        record: the journal's line, if the process that judged cannot write the journal itself.
-        asides: judgements that must be made alone.
-        claim: what the process holds against the device.
-        stretch: the time that the report covers, if others may share the device.
-    """
-
-    id: str = ""
-    digest: Digest | None = None
-    record: bytes = b""
-    asides: tuple[SetAside, ...] = ()
-    claim: Claim | None = None
-    stretch: Stretch | None = None
+@contextmanager
+def ended_without_journal() -> Iterator[None]:
+    """End the run, in the block, if the journal cannot be written."""
+    try:
+        yield
+    except JournalError as error:
+        raise pytest.Session.Interrupted(str(error)) from None
 
 
 def contents(report: pytest.TestReport) -> Contents | None:
@@ -51,12 +41,6 @@ def put(report: pytest.TestReport, said: Contents) -> pytest.TestReport:
     """Put contents into a report, and return it."""
     setattr(report, _CONTENTS, msgspec.to_builtins(said, builtin_types=(bytes,)))
     return report
-
-
-def nodeid_of(casebook: Casebook, id_: str) -> str:
-    """Return the node id of a case: its family's file, and its id."""
-    path = casebook.families[family_of(id_)].path
-    return f"{path.relative_to(casebook.root.parent).as_posix()}::{id_}"
 
 
 def verdict_report(
@@ -90,15 +74,3 @@ def unjudged_report(
     path, _, id_ = nodeid.partition("::")
     report = pytest.TestReport(nodeid, (path, None, id_), {}, "passed", None, "setup")
     return put(report, Contents(asides=tuple(asides), claim=claim, stretch=stretch))
-
-
-def failure_text(result: CaseResult) -> str:
-    """Return the text that is shown for a failed case."""
-    # A traceback ends with its reason; a message begins with it.
-    lines = [] if result.reason in result.message else [f"{result.verdict}: {result.reason}"]
-    lines += [result.message.rstrip()]
-    for number, one in enumerate(result.tries, 1):
-        where = "alone" if one.alone else "beside others"
-        lines.append(f"run {number}, {where}, {one.seconds:.1f} s: {one.verdict}" + (f" ({one.reason})" if one.reason else ""))
-    lines += [f"reproduce: cts repro '{result.id}' DIR"]
-    return "\n".join(lines)

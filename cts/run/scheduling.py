@@ -1,25 +1,13 @@
-"""The order in which the workers of pytest-xdist get cases.
-
-Long cases come first, to whoever needs one. Then each worker has its own part of the others, because neighbours in the order share much of
-their work. A worker that is done takes cases from the end of the largest part that is left.
-"""
+"""Hands cases out to the workers of pytest-xdist, in the order of cts.engine.dealing."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 
 import pytest
 from xdist.workermanage import WorkerController, parse_tx_spec_config
 
-AHEAD = 2
-"""How many cases a worker has at least: it begins one only when it knows the next one."""
-
-_MOST = 64
-"""The most cases that a worker gets at once."""
-
-_SHARES = 8
-"""A worker gets this part of its part at once."""
+from cts.engine.dealing import AHEAD, MOST, Dealing
 
 Order = Callable[[Sequence[str]], tuple[list[int], list[int]]]
 """Takes node ids. Returns the numbers of the cases that come first, in their order, and the numbers of the others."""
@@ -42,8 +30,7 @@ class Scheduler:
         self._collections: dict[WorkerController, list[str]] = {}
         self._given: dict[WorkerController, list[int]] = {}
         self._ids: list[str] | None = None
-        self._first: deque[int] = deque()
-        self._parts: dict[WorkerController, deque[int]] = {}
+        self._dealing = Dealing((), (), ())
 
     @property
     def nodes(self) -> list[WorkerController]:
@@ -55,16 +42,11 @@ class Scheduler:
 
     @property
     def tests_finished(self) -> bool:
-        return self.collection_is_completed and not self._left and all(len(given) < AHEAD for given in self._given.values())
-
-    @property
-    def _left(self) -> int:
-        """How many cases no worker has."""
-        return len(self._first) + sum(map(len, self._parts.values()))
+        return self.collection_is_completed and not self._dealing.left and all(len(given) < AHEAD for given in self._given.values())
 
     @property
     def has_pending(self) -> bool:
-        return bool(self._left) or any(self._given.values())
+        return bool(self._dealing.left) or any(self._given.values())
 
     def add_node(self, node: WorkerController) -> None:
         self._given[node] = []
@@ -83,7 +65,7 @@ class Scheduler:
 
     def mark_test_pending(self, item: str) -> None:
         assert self._ids is not None, "only a case that was dealt out comes back"
-        self._first.appendleft(self._ids.index(item))
+        self._dealing.put_back([self._ids.index(item)])
         self._deal_all()
 
     def remove_pending_tests_from_node(self, node: WorkerController, indices: Sequence[int]) -> None:
@@ -94,7 +76,7 @@ class Scheduler:
         if not given:
             return None
         assert self._ids is not None, "a worker has cases only after the collection"
-        self._first.extendleft(reversed(given[1:]))
+        self._dealing.put_back(given[1:])
         self._deal_all()
         return self._ids[given[0]]
 
@@ -105,10 +87,7 @@ class Scheduler:
                 self._complain(differing[0])
                 return
             first, others = self._order(self._ids)
-            self._first.extend(first)
-            for number, node in enumerate(self._given):
-                begin, end = (len(others) * place // len(self._given) for place in (number, number + 1))
-                self._parts[node] = deque(others[begin:end])
+            self._dealing = Dealing(first, others, self.nodes, self._ahead)
         self._deal_all()
 
     def _complain(self, node: WorkerController) -> None:
@@ -125,21 +104,13 @@ class Scheduler:
         for node in self.nodes:
             self._deal(node)
 
-    def _deal(self, node: WorkerController, most: int = _MOST) -> None:
+    def _deal(self, node: WorkerController, most: int = MOST) -> None:
         """Give a worker more cases if it needs some; tell it if there are none."""
         if node.shutting_down:
             return
         given = self._given[node]
-        part = self._parts.get(node) or max(self._parts.values(), key=len, default=deque())
-        wanted = self._ahead if self._first else min(max(len(part) // _SHARES, AHEAD), _MOST)
-        if self._left and len(given) <= wanted // 2:
-            dealt = []
-            for _ in range(min(wanted - len(given), most)):
-                if self._first:
-                    dealt.append(self._first.popleft())
-                elif part:
-                    dealt.append(part.popleft() if part is self._parts.get(node) else part.pop())
+        if dealt := self._dealing.take(node, len(given), most):
             given += dealt
             node.send_runtest_some(dealt)
-        if not self._left:
+        if not self._dealing.left:
             node.shutdown()

@@ -16,6 +16,11 @@ def test_no_private_name_of_pytest_is_used(path):
     assert PRIVATE.findall(path.read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "cts").glob("[er][nu]*/*.py")), ids=lambda path: f"{path.parent.name}.{path.stem}")
+def test_processes_of_a_run_share_no_temporary_file(path):
+    assert re.findall(r"\btempfile\b|\bmkstemp\b", path.read_text(encoding="utf-8")) == []
+
+
 @pytest.mark.parametrize("path", sorted((REPOSITORY / "cts" / "engine").glob("*.py")), ids=lambda path: path.stem)
 def test_the_engine_imports_nothing_of_pytest(path):
     assert re.findall(r"^\s*(?:from|import) (?:pytest|_pytest|xdist|execnet)\b", path.read_text(encoding="utf-8"), re.M) == []

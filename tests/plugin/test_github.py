@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cts.cli import main
-from cts.run.github import ANNOTATIONS, SUMMARY_BYTES, _Cause, annotated, bounded
+from cts.engine.github import ANNOTATIONS, SUMMARY_BYTES, _Cause, annotated, bounded
 from cts.verdict.verdict import Verdict
 
 

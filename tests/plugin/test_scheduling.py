@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cts.engine.costs import longest_first
-from cts.run.scheduling import AHEAD, Scheduler
+from cts.engine.dealing import AHEAD
+from cts.run.scheduling import Scheduler
 
 COSTS = st.lists(st.none() | st.integers(1, 100), max_size=60)
 WORKERS = st.integers(1, 5)

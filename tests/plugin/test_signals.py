@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from cts.exit_codes import interrupted
-from cts.run.signals import Ended, ending
+from cts.signals import Ended, ending
 
 from .conftest import FIRST, SMOKE
 
@@ -45,7 +45,7 @@ def test_a_signal_to_all_processes_of_a_job_blames_no_case(checkout, held):
 
 WAITING = """
 import sys, time
-from cts.run.signals import ending, Ended
+from cts.signals import ending, Ended
 def wait():
     # signal.pause() would miss a signal that comes just before it.
     while True:

@@ -35,7 +35,8 @@ def ending() -> Iterator[None]:
     try:
         yield
     finally:
-        _restore(before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def ignore() -> None:
@@ -45,18 +46,8 @@ def ignore() -> None:
             signal.signal(number, signal.SIG_IGN)
 
 
-class Endings:
-    """A plugin of pytest: while it is registered, signals end the run like Ctrl-C."""
-
-    def __init__(self) -> None:
-        self._before = _install()
-
-    def pytest_unconfigure(self) -> None:
-        _restore(self._before)
-
-
 def _install() -> dict[int, Any]:
-    """Install the handler, and return the previous one."""
+    """Install the handler, and return the previous ones."""
     if threading.current_thread() is not threading.main_thread():
         return {}
     before = {number: signal.getsignal(number) for number in ENDING}
@@ -65,11 +56,6 @@ def _install() -> dict[int, Any]:
         if handler is not signal.SIG_IGN:
             signal.signal(number, _end)
     return {number: handler for number, handler in before.items() if handler is not None}
-
-
-def _restore(before: dict[int, Any]) -> None:
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 def _end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 (Python passes it)

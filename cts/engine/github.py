@@ -10,13 +10,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from cts.engine.progress import word
-from cts.engine.tally import Tally, phrase
+from cts.engine.tally import Digest, Tally, phrase
 from cts.output import STOP
 from cts.printable import printable_line
-from cts.run.reports import contents
 from cts.verdict.verdict import Verdict
 
 ANNOTATIONS = 10
@@ -45,7 +42,7 @@ class _Cause:
 
 
 class GitHub:
-    """A plugin of pytest, registered if this process is a step of a workflow.
+    """Counts the causes of failures, if this process is a step of a workflow.
 
     Args:
         resuming: the word of ``commands_stopped``.
@@ -63,19 +60,15 @@ class GitHub:
         self._problem = ""
         self._resuming = resuming
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def count(self, id_: str, digest: Digest) -> None:
         """Count a verdict."""
-        said = contents(report)
-        if said is None or said.digest is None:
-            return
-        digest = said.digest
         self._tally.add(digest)
         key = (digest.verdict, digest.family, digest.code or digest.reason)
         if digest.verdict in self._passing or (key not in self._causes and len(self._causes) >= _CAUSES):
             return
-        self._causes.setdefault(key, _Cause(digest.verdict, digest.family, digest.reason, said.id)).cases += 1
+        self._causes.setdefault(key, _Cause(digest.verdict, digest.family, digest.reason, id_)).cases += 1
 
-    def pytest_sessionfinish(self) -> None:
+    def write_summary(self) -> None:
         """Write the summary, after the reports."""
         if self._summary is None:
             return
@@ -93,14 +86,11 @@ class GitHub:
         families = "\n".join(f"| `{family}` | {phrase(counts)} |" for family, counts in sorted(self._tally.families.items()))
         return f"## Conformance\n\n{self._tally.phrase()}\n\n| family | verdicts |\n|---|---|\n{families}\n"
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the annotations, most cases first. Only they are commands."""
-        terminalreporter.line(f"::{self._resuming}::")
-        for line in annotated(sorted(self._causes.values(), key=lambda cause: (-cause.cases, cause.family, cause.first))):
-            terminalreporter.line(line)
-        terminalreporter.line(f"{STOP}{self._resuming}")
-        if self._problem:
-            terminalreporter.line(self._problem)
+    @property
+    def lines(self) -> list[str]:
+        """The annotations, most cases first, in the lines between which GitHub obeys commands."""
+        causes = annotated(sorted(self._causes.values(), key=lambda cause: (-cause.cases, cause.family, cause.first)))
+        return [f"::{self._resuming}::", *causes, f"{STOP}{self._resuming}", *([self._problem] if self._problem else [])]
 
 
 def annotated(causes: list[_Cause]) -> list[str]:
@@ -139,7 +129,7 @@ def _escaped(text: str) -> str:
 
 
 def from_environment(resuming: str, reports: Path | None, passing: Collection[Verdict]) -> GitHub | None:
-    """Return the plugin if this process is a step of a workflow, else None. The word ``resuming`` is then not empty."""
+    """Return the counts for GitHub if this process is a step of a workflow, else None. The word ``resuming`` is then not empty."""
     if not resuming:
         return None
     summary = os.environ.get("GITHUB_STEP_SUMMARY")

@@ -45,14 +45,19 @@ class CasesFile(pytest.File):
             words = self.config.option.keyword.strip()
             if not words and (blocks := selection.blocks(family)) is not None:
                 for block in blocks:
-                    yield CasesItem.from_parent(self, name=block.name, enumerate_block=partial(self._left, block))
+                    yield self._item(block.name, enumerate_block=partial(self._left, block))
                 return
             above = [node.name for node in self.listchain() if not isinstance(node, pytest.Session) and node.parent != self.session]
             cases = selection.divided(family)[0] if selection.foretold is not None else named(selection, family, words, above)
-            yield from (CasesItem.from_parent(self, name=case.id, case=case) for case in cases)
+            yield from (self._item(case.id, case=case) for case in cases)
         except CtsError as error:
             # The message says what to do; a traceback through the suite's code does not help the user.
             raise self.CollectError(str(error)) from error
+
+    def _item(self, name: str, **keywords: Any) -> CasesItem:
+        # By the text of the node id, pytest finds what is in the brackets of the name, and recognises the item in its cache.
+        item: CasesItem = CasesItem.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}", **keywords)
+        return item
 
     def _left(self, block: Block) -> Iterator[Case]:
         return self.selection.left(block_cases(self.family, block))

@@ -150,7 +150,7 @@ class Overview:
     def _forget(self, report: pytest.TestReport) -> None:
         """Keep only one report of a category that pytest only counts: a run may have millions."""
         reporter = self._reporter
-        if reporter is None or reporter.hasopt("p") or reporter.hasopt("P"):
+        if reporter is None or reporter.hasopt("p") or reporter.hasopt("P") or reporter.config.getoption("durations", None) is not None:
             return
         for category in ("passed", "not supported", "known failures"):
             kept = reporter.stats.get(category)

@@ -137,9 +137,10 @@ def _configure(config: pytest.Config) -> None:
                 _join(config, worker_input)
         return
     options = {option.key: config.getoption(f"cts_{option.key}") for option in OPTIONS}
+    names = given(options)
     request = parse_arguments(config.args, directory, root, bool(config.getoption("pyargs")))
     if request is None:
-        check_unconcerned(root, given(options))
+        check_unconcerned(root, names)
         return
     if request.everything:
         # The whole suite includes everything else that is named in it; pytest would collect that twice.

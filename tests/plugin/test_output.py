@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from cts.run.plugin import NotSendable, check_sendable
+from cts.engine.request import NotSendable, check_sendable
 
 LINE = r"cts: cannot write the output: .+; redirect it elsewhere\n"
 

@@ -1,10 +1,13 @@
-"""Conversions of matrices, component by component (KHR-CVT-*, facts.md C10 to C15).
+"""Conversions of matrices, component by component (KHR-CVT-*, facts.md C10 to C15), and changes of their use (CM2-CVT-*, CM2-TR-*, M1-*).
 
 Integers and exactly representable floats have one value. A float that the result type cannot represent may become either of its two
 neighbours, because Vulkan leaves the direction of rounding to the implementation (C10, C12). Denormals before or after may be flushed to
 zero (C29), except from 8-bit floats to f16 (C14). SPV_EXT_float8 defines the results for values out of range of an 8-bit float (C13); in
 other types the neighbours of such a value are the largest finite number and infinity. A conversion of a value that an earlier conversion
 rounded may skip that rounding (C5), but not a truncation to integers.
+
+Instructions that only change the use, or exchange rows and columns, move values (C17). None of them is on Vulkan's list of bit-preserving
+operations, so a denormal may be flushed to zero, and a zero may lose its sign.
 """
 
 from __future__ import annotations
@@ -15,14 +18,24 @@ import numpy as np
 
 from cts.reference import float_controls, single_precision
 from cts.reference.state import State, evaluates
-from cts.reference.values import CERTAIN, Choice, MatrixValue, Origin
+from cts.reference.values import CERTAIN, Certain, Choice, MatrixValue, Origin, transposed
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError, Rule
-from generators.numerics.formats import denormals, encode, integers, largest_finite, values
+from generators.numerics.formats import denormals, encode, integers, largest_finite, sign_bit, values
 from generators.numerics.rounding import by_magnitude, nearest, neighbours, neighbours_of_integers
-from generators.program.conversion import Conversion, MatrixConvert, is_allowed, is_float8
+from generators.program.conversion import (
+    Conversion,
+    MatrixConvert,
+    Transpose,
+    TransposedConvert,
+    UseConvert,
+    check_transposed_conversion,
+    is_allowed,
+    is_float8,
+)
 from generators.program.float_controls import NO_MODES, Modes
-from generators.types import ComponentType
+from generators.program.values import MatrixType
+from generators.types import ComponentType, Use
 
 CONVERTED = Authority("KHR-CVT-01")
 
@@ -204,3 +217,98 @@ def _modes(state: State, source: ComponentType, target: ComponentType, conversio
     if found == (NO_MODES, NO_MODES) or conversion is not Conversion.F_TO_F or min(source.bits, target.bits) < 16:
         return None
     return found
+
+
+CONVERTED, TRANSPOSED = Authority("CM2-CVT-03"), Authority("CM2-TR-02")
+EXTENDED, BACK, SIGN = Authority("M1-USE-01"), Authority("M1-USE-02"), Authority("M1-USE-06", position="F-M1-1")
+
+
+@evaluates(UseConvert)
+def use_convert(state: State, operation: UseConvert) -> None:
+    """Keep the elements, and change the use to A or B (CM2-CVT-03), or to accumulator (M1-USE-02). SPV_EXT_cooperative_matrix_maintenance1
+    also changes the signedness of integers (M1-USE-06).
+
+    Raises:
+        GeneratorError: the types differ in something else, or the program's extension does not have this change.
+    """
+    rule = _broken_rule(operation, state.program.maintenance1)
+    if rule is not None:
+        raise GeneratorError(rule, f"{operation.result.name}: no change of use makes this type from the type of the matrix ({rule})")
+    source, target = operation.matrix.type, operation.result.type
+    from_accumulator = source.use_value is Use.ACCUMULATOR
+    authority = (EXTENDED if from_accumulator else BACK) if state.program.maintenance1 else CONVERTED
+    if source.component is not target.component:
+        authority = SIGN
+    value = with_flushed(state.matrices[operation.matrix.name], authority)
+    state.matrices[operation.result.name] = replace(value, component=target.component)
+
+
+def _broken_rule(operation: UseConvert, maintenance1: bool) -> str | None:
+    """Return the requirement that a change of use breaks; None if it breaks none."""
+    source, target = operation.matrix.type, operation.result.type
+    uses = (source.use_value is Use.ACCUMULATOR, target.use_value is Use.ACCUMULATOR)
+    if not maintenance1:
+        if uses == (False, True):
+            return "M1-USE-02"
+        return None if uses == (True, False) and replace(source, use=target.use) == target else "CM2-CVT-03"
+    one, other = source.component, target.component
+    integers = not one.is_float and not other.is_float and one.bits == other.bits
+    if (one is not other and not integers) or source.scope != target.scope:
+        return "M1-USE-04"
+    if source.shape != target.shape:
+        return "M1-USE-05"
+    return None if uses in ((True, False), (False, True)) else "M1-USE-03"
+
+
+@evaluates(Transpose)
+def transpose(state: State, operation: Transpose) -> None:
+    """Exchange rows and columns (CM2-TR-02).
+
+    Raises:
+        GeneratorError: the types do not match (CM2-TR-01, F-CM2-12).
+    """
+    source, target = operation.matrix.type, operation.result.type
+    expected = MatrixType(source.component, source.scope, source.columns, source.rows, Use.B)
+    if source.use_value is not Use.ACCUMULATOR or target != expected:
+        raise GeneratorError(
+            "CM2-TR-01",
+            f"{operation.result.name}: a transposition turns an accumulator into a B with rows and columns exchanged (CM2-TR-01)",
+        )
+    state.matrices[operation.result.name] = with_flushed(transposed(state.matrices[operation.matrix.name]), TRANSPOSED)
+
+
+def with_flushed(value: MatrixValue, authority: Authority) -> MatrixValue:
+    """Return ``value``, also allowing zero for denormals (C17, C29), and either sign for zeros (C7, C16)."""
+    value = replace(value, authority=replace(authority, quality=value.authority.quality))
+    if not value.component.is_float or not isinstance(value.known, Certain | Choice):
+        return value
+    if value.permitted is not None and not isinstance(value.permitted, Choice):
+        return value
+    sign = value.component.bits_dtype.type(sign_bit(value.component))
+    found = value.expected_bits
+    if any(((bits & ~sign) == 0).any() for bits in found):
+        value = replace(value, computed=True)
+    tiny = [denormals(values(bits, value.component), value.component) for bits in found]
+    if not np.any(tiny):
+        return value
+    flushed = tuple(np.where(where, bits & sign, bits) for bits, where in zip(found, tiny, strict=True) if where.any())
+    every = (*found[1:], *flushed)
+    permitted = replace(value.permitted, others=every) if isinstance(value.permitted, Choice) else None
+    return replace(value, known=Choice(every), computed=True, permitted=permitted)
+
+
+CONVERTED, MOVED, SIGN = Authority("M1-TR-02"), Authority("M1-TR-03"), Authority("M1-TR-03", position="F-M1-1")
+
+
+@evaluates(TransposedConvert)
+def transposed_convert(state: State, operation: TransposedConvert) -> None:
+    """Convert the elements, and exchange rows and columns. Raises GeneratorError as ``check_transposed_conversion``."""
+    check_transposed_conversion(operation, state.program.maintenance1)
+    value, target = state.matrices[operation.matrix.name], operation.result.type.component
+    if operation.conversion is None:
+        moved = with_flushed(value, MOVED if value.component is target else SIGN)
+        value = replace(moved, component=target)
+    else:
+        converted = converted_under(state, value, target, operation.conversion, operation.saturating)
+        value = replace(converted, authority=replace(CONVERTED, quality=converted.authority.quality))
+    state.matrices[operation.result.name] = transposed(value)

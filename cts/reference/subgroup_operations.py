@@ -1,4 +1,5 @@
-"""Operations of the active invocations of a subgroup (SPIR-V 3.42.24): each invocation is a lane, and a scope instance is a subgroup."""
+"""Operations of the active invocations of a subgroup (SPIR-V 3.42.24): each invocation is a lane, and a scope instance is a subgroup. Also
+the built-ins that describe an invocation's subgroup (Vulkan, Built-In Variables)."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from cts.reference.scalars import bits_of, exact, numbers
 from cts.reference.state import State, evaluates
 from cts.reference.trees import selected
 from cts.reference.variables import define
+from cts.verdict.expected import Authority, Exact, one_set
 from generators.errors import GeneratorError, Rule
 from generators.program.control_flow import PerInvocation
 from generators.program.subgroup_operations import (
@@ -28,9 +30,10 @@ from generators.program.subgroup_operations import (
     SubgroupOperator,
     SubgroupReduce,
     SubgroupShuffle,
+    SubgroupsStored,
     SubgroupVote,
 )
-from generators.types import ComponentType, Scope
+from generators.types import COMPONENT_TYPES, ComponentType, Scope
 
 _WORDS = 4
 _WORD_BITS = 32
@@ -273,3 +276,17 @@ def subgroup_shuffle(state: State, operation: SubgroupShuffle) -> None:
         return np.asarray(values[[places[lane] for lane in wanted[group].tolist()]])
 
     state.scalars[name] = _in_groups(state, of, values)
+
+
+@evaluates(SubgroupsStored)
+def subgroups_stored(state: State, operation: SubgroupsStored) -> None:
+    """Store to the element of each place in each subgroup its subgroup and place. All subgroups are full: the local size in x is a multiple
+    of the subgroup size (VUID-VkPipelineShaderStageCreateInfo-module-08987), and the module is SPIR-V 1.6."""
+    program, u32 = state.program, COMPONENT_TYPES["u32"]
+    places = program.workgroup_count * program.subgroups * operation.subgroup_size
+    subgroup, lane = np.divmod(np.arange(places), operation.subgroup_size)
+    size, count = np.full(places, operation.subgroup_size), np.full(places, program.subgroups)
+    known = np.stack((size, count, subgroup % program.subgroups, lane), axis=-1).astype(np.uint32)
+    offsets = np.arange(4 * places, dtype=np.int64).reshape(-1, operation.subgroup_size, 4) * u32.bytes
+    expectation = one_set(Exact(u32, known.reshape(offsets.shape)), Authority("VUID-VkPipelineShaderStageCreateInfo-module-08987"))
+    state.memories[operation.target.name].store(offsets, expectation, "the built-ins of the subgroup")

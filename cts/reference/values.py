@@ -49,6 +49,16 @@ class Range:
     center: np.ndarray
     signed: bool | None = None
 
+    @property
+    def least(self) -> np.ndarray:
+        """The smaller magnitude of the two ends."""
+        return np.asarray(np.minimum(np.abs(self.low), np.abs(self.high)))
+
+    @property
+    def most(self) -> np.ndarray:
+        """The larger magnitude of the two ends."""
+        return np.asarray(np.maximum(np.abs(self.low), np.abs(self.high)))
+
 
 @dataclass(frozen=True)
 class Envelope:

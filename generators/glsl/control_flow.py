@@ -8,7 +8,7 @@ from types import MappingProxyType
 from generators.errors import GeneratorError, Rule
 from generators.glsl.shader import Shader, prints
 from generators.glsl.spelling import identifier
-from generators.glsl.variables import assignee, type_name
+from generators.glsl.values import assign, assignee, type_name
 from generators.program.construction import MatrixSplat
 from generators.program.control_flow import (
     Branch,
@@ -52,9 +52,8 @@ def condition_text(shader: Shader, condition: Condition) -> str:
 @prints(Select)
 def emit_select(shader: Shader, select: Select) -> None:
     """Write a conditional expression."""
-    name = identifier(select.result.name)
     then, otherwise = shader.text(select.then), shader.text(select.otherwise)
-    shader.line(f"{type_name(shader, select.result.type)} {name} = {condition_text(shader, select.condition)} ? {then} : {otherwise};")
+    assign(shader, select.result, f"{condition_text(shader, select.condition)} ? {then} : {otherwise}")
 
 
 @prints(Branch)
@@ -143,7 +142,7 @@ _LOOPS: Mapping[Hint, str] = MappingProxyType({"none": "", "for": "[[unroll]] ",
 def emit_loop(shader: Shader, loop: Loop) -> None:
     """Write a loop."""
     for carried in loop.carried:
-        shader.line(f"{assignee(shader, carried.current)} = {shader.text(carried.initial)};")
+        assign(shader, carried.current, shader.text(carried.initial))
     in_place = {carried.next.name for carried in loop.carried if _in_place(loop, carried)}
     for carried in loop.carried:
         if carried.next.name in in_place:

@@ -1,4 +1,5 @@
-"""Pointers as values, as far as GLSL has them: an element of a buffer, which may be part of an array of buffers."""
+"""Pointers as values, as far as GLSL has them: an element of a buffer, which may be part of an array of buffers; and buffer references to
+blocks of packed data (GL_EXT_buffer_reference)."""
 
 from __future__ import annotations
 
@@ -6,7 +7,18 @@ from generators.errors import Lack, NotExpressible
 from generators.glsl.load_store import call_arguments
 from generators.glsl.shader import REFERENCE_MEMBER, Shader, prints
 from generators.glsl.spelling import identifier
-from generators.program.pointers import ElementPointer, PointerLoad, PointerMoved, PointerSelect, PointerStore
+from generators.glsl.values import assign, declared, type_name
+from generators.program.pointers import (
+    BlockAddress,
+    BlockCast,
+    BlockLoad,
+    ElementPointer,
+    PointerLoad,
+    PointerMoved,
+    PointerSelect,
+    PointerStore,
+)
+from generators.types import COMPONENT_TYPES
 
 
 @prints(ElementPointer)
@@ -37,9 +49,7 @@ def emit_no_pointer(_: Shader, operation: PointerSelect | PointerMoved) -> None:
 @prints(PointerLoad)
 def emit_pointer_load(shader: Shader, load: PointerLoad) -> None:
     """Write a load."""
-    if load.result.name not in shader.variables:
-        shader.line(f"{shader.assignee(load.result)};")
-    shader.line(f"coopMatLoad({_arguments(shader, shader.text(load.result), load)});")
+    shader.line(f"coopMatLoad({_arguments(shader, declared(shader, load.result), load)});")
 
 
 @prints(PointerStore)
@@ -53,3 +63,25 @@ def _arguments(shader: Shader, matrix: str, access: PointerLoad | PointerStore) 
     if access.memory is not None:
         raise NotExpressible(Lack.ACCESS_OPERANDS, "GLSL qualifies arrays, not accesses through pointers")
     return call_arguments(shader, matrix, elements, first, access.stride, access.layout)
+
+
+@prints(BlockLoad)
+def emit_block_load(shader: Shader, load: BlockLoad) -> None:
+    """Write the value of a member."""
+    index = "" if load.index is None else f"[{shader.text(load.index)}]"
+    member = f"{identifier(load.pointer.name)}.member{load.member}{index}"
+    assign(shader, load.result, member)
+
+
+@prints(BlockAddress)
+def emit_block_address(shader: Shader, operation: BlockAddress) -> None:
+    """Write a reference made from an address."""
+    type_, u64 = type_name(shader, operation.result.type), shader.scalar_type(COMPONENT_TYPES["u64"])
+    address = f"{u64}({identifier(operation.array.name)}) + {u64}({shader.text(operation.offset)})"
+    assign(shader, operation.result, f"{type_}({address})")
+
+
+@prints(BlockCast)
+def emit_block_cast(shader: Shader, operation: BlockCast) -> None:
+    """Write a reference made from another reference."""
+    assign(shader, operation.result, f"{type_name(shader, operation.result.type)}({identifier(operation.pointer.name)})")

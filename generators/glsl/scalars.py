@@ -1,4 +1,4 @@
-"""The index of the scope instance, and the arithmetic of addresses."""
+"""The index of the scope instance, the arithmetic of addresses, and built-in functions on scalars."""
 
 from __future__ import annotations
 
@@ -7,8 +7,18 @@ from types import MappingProxyType
 
 from generators.errors import GeneratorError, Lack, NotExpressible, Rule
 from generators.glsl.shader import Shader, prints
-from generators.glsl.spelling import identifier
-from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarOperator
+from generators.glsl.values import assign
+from generators.program.scalars import (
+    BuiltInName,
+    BuiltInScalar,
+    Extended,
+    ExtendedName,
+    InstanceIndex,
+    ScalarArithmetic,
+    ScalarConvert,
+    ScalarOperator,
+    check_extended,
+)
 from generators.types import Scope
 
 _OPERATORS: Mapping[ScalarOperator, str] = MappingProxyType(
@@ -34,7 +44,7 @@ def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
     if shader.program.scope is Scope.SUBGROUP:
         shader.require("GL_KHR_shader_subgroup_basic")
         index = f"{index} * gl_NumSubgroups + gl_SubgroupID"
-    shader.line(f"uint {identifier(operation.result.name)} = {index};")
+    assign(shader, operation.result, index)
 
 
 def _workgroup_index(shader: Shader) -> str:
@@ -98,11 +108,35 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     if not component.has_arithmetic:
         raise NotExpressible(Lack.ARITHMETIC, f"GLSL has no arithmetic on {component}")
     left, right = shader.text(operation.left), shader.text(operation.right)
-    shader.line(f"{shader.scalar_type(component)} {identifier(operation.result.name)} = {left} {_OPERATORS[operation.operator]} {right};")
+    assign(shader, operation.result, f"{left} {_OPERATORS[operation.operator]} {right}")
 
 
 @prints(ScalarConvert)
 def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
     """Write a constructor."""
-    type_ = shader.scalar_type(operation.result.type)
-    shader.line(f"{type_} {identifier(operation.result.name)} = {type_}({shader.text(operation.value)});")
+    assign(shader, operation.result, f"{shader.scalar_type(operation.result.type)}({shader.text(operation.value)})")
+
+
+_FUNCTIONS: Mapping[ExtendedName, str] = MappingProxyType(
+    {
+        "minimum": "min",
+        "maximum": "max",
+        "clamp": "clamp",
+        "absolute": "abs",
+        "floor": "floor",
+        "fused": "fma",
+        "exponential": "exp",
+        "power_of_two": "exp2",
+        "logarithm": "log",
+        "inverse_root": "inversesqrt",
+        "hyperbolic_tangent": "tanh",
+    }
+)
+
+
+@prints(Extended)
+def emit_extended(shader: Shader, operation: Extended) -> None:
+    """Write a call. Raises GeneratorError as ``check_extended``."""
+    check_extended(operation)
+    operands = ", ".join(shader.text(operand) for operand in operation.operands)
+    assign(shader, operation.result, f"{_FUNCTIONS[operation.which]}({operands})")

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from generators.glsl.control_flow import condition_text
 from generators.glsl.shader import Shader, prints
-from generators.glsl.variables import assignee, value_text
+from generators.glsl.values import assign, value_text
 from generators.program.subgroup_operations import (
     BallotCount,
     BallotFind,
@@ -92,4 +92,4 @@ def emit_shuffle(shader: Shader, operation: SubgroupShuffle) -> None:
 
 def _write(shader: Shader, operation: SubgroupOperation, extension: str, text: str) -> None:
     shader.require(f"GL_KHR_shader_subgroup_{extension}")
-    shader.line(f"{assignee(shader, operation.result)} = {text};")
+    assign(shader, operation.result, text)

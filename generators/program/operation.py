@@ -28,6 +28,11 @@ class InvocationOperation(Operation):
 
 
 @dataclass(frozen=True)
+class VectorOperation(Operation):
+    """An operation on cooperative vectors, which single invocations execute in any control flow and with any operands (CV-CTRL-01)."""
+
+
+@dataclass(frozen=True)
 class Effect(Operation):
     """States the effect of code on whole arrays and matrices. The reference model performs it; no emitter knows it."""
 

@@ -8,19 +8,14 @@ from typing import Literal
 from generators.errors import GeneratorError, Rule
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyObject
+from generators.program.construction import (
+    CooperativeVectorConstant,
+    CooperativeVectorNull,
+    CooperativeVectorSplat,
+    CooperativeVectorUndefined,
+)
 from generators.program.control_flow import Condition, Select
 from generators.program.conversion import Conversion, conversions
-from generators.program.cooperative_vector_elementwise import (
-    BitOperator,
-    CooperativeVectorArithmetic,
-    CooperativeVectorBits,
-    CooperativeVectorConvert,
-    CooperativeVectorFunction,
-    CooperativeVectorNegate,
-    CooperativeVectorNot,
-    CooperativeVectorTimesScalar,
-    VectorFunction,
-)
 from generators.program.cooperative_vector_matmul import (
     BiasInMemory,
     CooperativeVectorMatMul,
@@ -31,16 +26,23 @@ from generators.program.cooperative_vector_matmul import (
 )
 from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
 from generators.program.cooperative_vectors import (
-    CooperativeVectorConstant,
     CooperativeVectorExtract,
     CooperativeVectorInsert,
     CooperativeVectorLoad,
-    CooperativeVectorNull,
-    CooperativeVectorSplat,
     CooperativeVectorStore,
-    CooperativeVectorUndefined,
 )
-from generators.program.elementwise import Operator
+from generators.program.elementwise import (
+    BitOperator,
+    CooperativeVectorArithmetic,
+    CooperativeVectorBits,
+    CooperativeVectorConvert,
+    CooperativeVectorFunction,
+    CooperativeVectorNegate,
+    CooperativeVectorNot,
+    CooperativeVectorTimesScalar,
+    Operator,
+    VectorFunction,
+)
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, OpaqueMatrices, Pointee, Role
 from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, Operand, Scalar, ScalarValue, Value

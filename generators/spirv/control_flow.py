@@ -24,7 +24,7 @@ from generators.program.values import AnyValue, Operand
 from generators.spirv.declarations import U32, scalar
 from generators.spirv.enumerants import LoopControl, Op, SelectionControl
 from generators.spirv.shader import LoopBlocks, Shader, emits
-from generators.spirv.variables import type_id
+from generators.spirv.values import compute, type_id
 
 _SELECTIONS: Mapping[Hint, SelectionControl] = MappingProxyType(
     {"none": SelectionControl.None_, "for": SelectionControl.Flatten, "against": SelectionControl.DontFlatten}
@@ -157,9 +157,7 @@ def _arm(shader: Shader, label: int, body: Sequence[Operation], merge: int) -> i
 def _merge(shader: Shader, merged: Sequence[Merged], ends: Sequence[int]) -> None:
     for item in merged:
         words = [word for source, end in zip(item.sources, ends, strict=True) for word in (shader.id(source), end)]
-        result = item.result
-        type_ = type_id(shader, result.type)
-        shader.module.value(Op.Phi, type_, *words, result=shader.define(result))
+        compute(shader, Op.Phi, item.result, *words)
 
 
 _LOOPS: Mapping[Hint, LoopControl] = MappingProxyType(

@@ -1,9 +1,14 @@
-"""Pointers as values: access chains, OpSelect, OpPtrAccessChain, and matrix accesses through their results."""
+"""Pointers as values: access chains, OpSelect, OpPtrAccessChain, matrix accesses through their results; and loads from blocks of packed
+data."""
 
 from __future__ import annotations
 
 from generators.program.load_store import layout_value
+from generators.program.memory import Pointee
 from generators.program.pointers import (
+    BlockAddress,
+    BlockCast,
+    BlockLoad,
     ElementPointer,
     PointerLoad,
     PointerMoved,
@@ -11,17 +16,20 @@ from generators.program.pointers import (
     PointerStore,
     pointee,
     pointer_alignment,
+    promised_alignment,
     variable_pointers,
 )
 from generators.program.program import Program
 from generators.program.values import MatrixType, Operand, PointerType
 from generators.spirv.control_flow import emit_condition
-from generators.spirv.declarations import STORAGE, element_pointer, pointee_in
-from generators.spirv.enumerants import Capability, Op
+from generators.spirv.declarations import STORAGE, element_pointer, pointee_in, pointer, scalar
+from generators.spirv.enumerants import Capability, MemoryAccess, Op, StorageClass
 from generators.spirv.load_store import access_operands, layout_id
 from generators.spirv.module import Module
 from generators.spirv.shader import Shader, emits
-from generators.types import StorageClass
+from generators.spirv.values import compute, type_id
+from generators.types import COMPONENT_TYPES
+from generators.types import StorageClass as ArrayStorage
 
 _CAPABILITIES = {"one_buffer": Capability.VariablePointersStorageBuffer, "any": Capability.VariablePointers}
 
@@ -98,5 +106,35 @@ def _memory_operands(shader: Shader, access: PointerLoad | PointerStore, type_: 
     pointer: PointerType = access.pointer.type
     alignment = pointer_alignment(type_, layout_value(access.layout), pointer)
     shared = shader.is_shared_storage(pointer.storage)
-    is_physical = pointer.storage is StorageClass.PHYSICAL_STORAGE_BUFFER
+    is_physical = pointer.storage is ArrayStorage.PHYSICAL_STORAGE_BUFFER
     return access_operands(shader, shared, is_physical, alignment, access.memory, int(type_.scope_value), writes)
+
+
+@emits(BlockLoad)
+def emit_block_load(shader: Shader, load: BlockLoad) -> None:
+    """Emit an access chain and a load that promises the block's alignment."""
+    module, storage = shader.module, StorageClass.PhysicalStorageBuffer
+    member = load.pointer.type.members[load.member]
+    type_ = scalar(module, member.component)
+    indices = [shader.u32(load.member)]
+    if load.index is not None:
+        indices.append(shader.id(load.index))
+    element = pointer(module, storage, pointee_in(module, Pointee(member.component), storage))
+    place = module.value(Op.AccessChain, element, shader.define(load.pointer), *indices)
+    module.value(Op.Load, type_, place, MemoryAccess.Aligned, promised_alignment(load), result=shader.define(load.result))
+
+
+@emits(BlockAddress)
+def emit_block_address(shader: Shader, operation: BlockAddress) -> None:
+    """Emit the address of the array as an integer, its sum with the offset, and a pointer to that sum."""
+    module, u64 = shader.module, scalar(shader.module, COMPONENT_TYPES["u64"])
+    base = module.value(Op.ConvertPtrToU, u64, shader.base(operation.array))
+    distance = module.value(Op.UConvert, u64, shader.id(operation.offset))
+    address = module.value(Op.IAdd, u64, base, distance)
+    module.value(Op.ConvertUToPtr, type_id(shader, operation.result.type), address, result=shader.define(operation.result))
+
+
+@emits(BlockCast)
+def emit_block_cast(shader: Shader, operation: BlockCast) -> None:
+    """Emit OpBitcast from pointer to pointer."""
+    compute(shader, Op.Bitcast, operation.result, operation.pointer)

@@ -1,4 +1,4 @@
-"""The index of a scope instance, arithmetic, conversions, and loads of scalars."""
+"""The index of a scope instance, arithmetic, conversions, loads of scalars, and OpExtInst of GLSL.std.450."""
 
 from __future__ import annotations
 
@@ -7,10 +7,22 @@ from types import MappingProxyType
 
 from generators.errors import GeneratorError, Rule
 from generators.program.conversion import conversions
-from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarOperator
+from generators.program.scalars import (
+    BOUNDED,
+    BuiltInName,
+    BuiltInScalar,
+    Extended,
+    ExtendedName,
+    InstanceIndex,
+    ScalarArithmetic,
+    ScalarConvert,
+    ScalarOperator,
+    check_extended,
+)
 from generators.spirv.declarations import U32, scalar
 from generators.spirv.enumerants import BuiltIn, GlslStd450, Op
 from generators.spirv.shader import Shader, emits
+from generators.spirv.values import compute
 from generators.types import COMPONENT_TYPES, Scope
 
 _INTEGER: Mapping[ScalarOperator, Op] = MappingProxyType(
@@ -123,13 +135,7 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
         raise GeneratorError(Rule.COMPONENT_TYPE, f"scalar {operation.result.name}: {component} has no {operator}; use another type")
     if component.is_signed:
         op = _SIGNED.get(operator, op)
-    shader.module.value(
-        op,
-        scalar(shader.module, component),
-        shader.id(operation.left),
-        shader.id(operation.right),
-        result=shader.define(operation.result),
-    )
+    compute(shader, op, operation.result, operation.left, operation.right)
 
 
 @emits(ScalarConvert)
@@ -147,3 +153,33 @@ def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
         module.value(Op.Bitcast, type_, unsigned, result=result)
         return
     module.value(op, type_, value, result=result)
+
+
+_FLOAT_FUNCTIONS: Mapping[ExtendedName, GlslStd450] = MappingProxyType(
+    {
+        "minimum": GlslStd450.FMin,
+        "maximum": GlslStd450.FMax,
+        "clamp": GlslStd450.FClamp,
+        "absolute": GlslStd450.FAbs,
+        "floor": GlslStd450.Floor,
+        "fused": GlslStd450.Fma,
+        **{name: GlslStd450.named(function) for name, function in BOUNDED.items()},
+    }
+)
+_SIGNED_FUNCTIONS: Mapping[ExtendedName, GlslStd450] = MappingProxyType(
+    {"minimum": GlslStd450.SMin, "maximum": GlslStd450.SMax, "clamp": GlslStd450.SClamp, "absolute": GlslStd450.SAbs}
+)
+_UNSIGNED_FUNCTIONS: Mapping[ExtendedName, GlslStd450] = MappingProxyType(
+    {"minimum": GlslStd450.UMin, "maximum": GlslStd450.UMax, "clamp": GlslStd450.UClamp}
+)
+
+
+@emits(Extended)
+def emit_extended(shader: Shader, operation: Extended) -> None:
+    """Emit the instruction. Raises GeneratorError as ``check_extended``."""
+    check_extended(operation)
+    component = operation.result.type
+    table = _FLOAT_FUNCTIONS if component.is_float else _SIGNED_FUNCTIONS if component.is_signed else _UNSIGNED_FUNCTIONS
+    operands = [shader.id(operand) for operand in operation.operands]
+    instructions = shader.module.instruction_set("GLSL.std.450")
+    compute(shader, Op.ExtInst, operation.result, instructions, int(table[operation.which]), *operands)

@@ -7,16 +7,7 @@ import numpy as np
 from cts.reference.state import State, evaluates
 from cts.reference.values import MatrixValue, UndefinedMatrix
 from generators.errors import GeneratorError, Rule
-from generators.program.construction import (
-    CooperativeVectorConstant,
-    CooperativeVectorNull,
-    CooperativeVectorSplat,
-    CooperativeVectorUndefined,
-    MatrixConstant,
-    MatrixNull,
-    MatrixSplat,
-    MatrixUndefined,
-)
+from generators.program import construction as language
 from generators.program.values import CooperativeVector, CooperativeVectorType, Matrix, MatrixType, ScalarValue, is_matrix
 
 
@@ -34,21 +25,21 @@ def check_component(result: Matrix | CooperativeVector, value: ScalarValue) -> N
         raise GeneratorError(rule, f"{result.name} of {result.type.component} is made from a {value.type}; use one type ({rule})")
 
 
-@evaluates(MatrixSplat, CooperativeVectorSplat)
-def splat(state: State, operation: MatrixSplat | CooperativeVectorSplat) -> None:
+@evaluates(language.MatrixSplat, language.CooperativeVectorSplat)
+def splat(state: State, operation: language.MatrixSplat | language.CooperativeVectorSplat) -> None:
     """Initialise every component with the one constituent (KHR-COMP-02), also if it is replicated (KHR-COMP-05, CV-COMP-04)."""
     result, value = operation.result, operation.value
     check_component(result, value)
     state.matrices[result.name] = _filled(state, result.type, state.scalar(value)[:, None, None])
 
 
-@evaluates(MatrixConstant, CooperativeVectorConstant)
-def constant(state: State, operation: MatrixConstant | CooperativeVectorConstant) -> None:
+@evaluates(language.MatrixConstant, language.CooperativeVectorConstant)
+def constant(state: State, operation: language.MatrixConstant | language.CooperativeVectorConstant) -> None:
     """Make the constant. Raises GeneratorError as ``constant_value``."""
     state.matrices[operation.result.name] = constant_value(state, operation)
 
 
-def constant_value(state: State, operation: MatrixConstant | CooperativeVectorConstant) -> MatrixValue:
+def constant_value(state: State, operation: language.MatrixConstant | language.CooperativeVectorConstant) -> MatrixValue:
     """Return the value of the constituents, as they are specialized (KHR-COMP-01, CV-COMP-01): one for each component of a vector, or one
     for all components.
 
@@ -63,8 +54,8 @@ def constant_value(state: State, operation: MatrixConstant | CooperativeVectorCo
     return _filled(state, type_, np.array([state.operand(value) for value in values], np.uint64))
 
 
-@evaluates(MatrixNull, CooperativeVectorNull)
-def null(state: State, operation: MatrixNull | CooperativeVectorNull) -> None:
+@evaluates(language.MatrixNull, language.CooperativeVectorNull)
+def null(state: State, operation: language.MatrixNull | language.CooperativeVectorNull) -> None:
     """Set every component to zero (KHR-COMP-04)."""
     state.matrices[operation.result.name] = null_value(state, operation.result.type)
 
@@ -74,7 +65,7 @@ def null_value(state: State, type_: MatrixType | CooperativeVectorType) -> Matri
     return _filled(state, type_, np.zeros(1, np.uint64))
 
 
-@evaluates(MatrixUndefined, CooperativeVectorUndefined)
-def undefined(state: State, operation: MatrixUndefined | CooperativeVectorUndefined) -> None:
+@evaluates(language.MatrixUndefined, language.CooperativeVectorUndefined)
+def undefined(state: State, operation: language.MatrixUndefined | language.CooperativeVectorUndefined) -> None:
     """Leave the result without any value (KHR-COMP-04)."""
     state.matrices[operation.result.name] = UndefinedMatrix(operation.result.name)

@@ -23,16 +23,7 @@ from cts.verdict.expected import Authority
 from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import denormals, encode, integers, largest_finite, sign_bit, values
 from generators.numerics.rounding import by_magnitude, nearest, neighbours, neighbours_of_integers
-from generators.program.conversion import (
-    Conversion,
-    MatrixConvert,
-    Transpose,
-    TransposedConvert,
-    UseConvert,
-    check_transposed_conversion,
-    is_allowed,
-    is_float8,
-)
+from generators.program import conversion as language
 from generators.program.float_controls import NO_MODES, Modes
 from generators.program.values import MatrixType
 from generators.types import ComponentType, Use
@@ -42,13 +33,13 @@ CONVERTED = Authority("KHR-CVT-01")
 NO_INFINITY = "F-KHR-23"
 """Position that a number beyond the range of the result is rounded like any other."""
 
-_READS_SIGNED = (Conversion.S_TO_F, Conversion.S_TO_S)
+_READS_SIGNED = (language.Conversion.S_TO_F, language.Conversion.S_TO_S)
 
 Bits = tuple[np.ndarray, ...]
 """The allowed bits of each element, the most usual first; all of one shape."""
 
 
-def convert_value(value: MatrixValue, target: ComponentType, conversion: Conversion, saturating: bool = False) -> MatrixValue:
+def convert_value(value: MatrixValue, target: ComponentType, conversion: language.Conversion, saturating: bool = False) -> MatrixValue:
     """Convert ``value`` to ``target`` by an instruction that accepts these types.
 
     Raises:
@@ -70,63 +61,63 @@ def convert_value(value: MatrixValue, target: ComponentType, conversion: Convers
     converted = MatrixValue(target, found[0], target.is_float, known, origins=origins, authority=CONVERTED)
     beyond = before | _overflows(value, target, conversion)
     if not beyond.any():
-        if conversion in (Conversion.S_TO_F, Conversion.U_TO_F):
+        if conversion in (language.Conversion.S_TO_F, language.Conversion.U_TO_F):
             return single_precision.converted(converted, _numbers(value.bits, value.component, conversion))
         return converted
     permitted = Choice(tuple(others.values()), beyond)
     return replace(converted, permitted=permitted, authority=replace(CONVERTED, quality=NO_INFINITY))
 
 
-def _overflows(value: MatrixValue, target: ComponentType, conversion: Conversion) -> np.ndarray:
+def _overflows(value: MatrixValue, target: ComponentType, conversion: language.Conversion) -> np.ndarray:
     """Return which elements are beyond the largest float of ``target``. Vulkan lets an implementation assume that there are no infinities
     (C30), so their results are free; for 8-bit floats, SPV_EXT_float8 defines them (C13)."""
-    if not target.is_float or is_float8(target):
+    if not target.is_float or language.is_float8(target):
         return np.zeros(value.bits.shape, bool)
     numbers = values(value.bits, value.component) if value.component.is_float else _numbers(value.bits, value.component, conversion)
     return np.asarray(np.abs(numbers.astype(np.float64)) > largest_finite(target))
 
 
-def _from_origin(origin: Origin, target: ComponentType, conversion: Conversion, saturating: bool) -> Bits:
+def _from_origin(origin: Origin, target: ComponentType, conversion: language.Conversion, saturating: bool) -> Bits:
     """Return the results of a conversion that takes the number before an earlier rounding; ``conversion`` is the conversion of the rounded
     float."""
     if origin.component is target:
         return (origin.bits,)
     if not origin.component.is_float:
-        reading = Conversion.S_TO_F if origin.signed else Conversion.U_TO_F
+        reading = language.Conversion.S_TO_F if origin.signed else language.Conversion.U_TO_F
         if not target.is_float:
             return (_numbers(origin.bits, origin.component, reading).astype(target.bits_dtype),)
         conversion = reading
     return _convert(origin.bits, origin.component, target, conversion, saturating)
 
 
-def _convert(bits: np.ndarray, source: ComponentType, target: ComponentType, conversion: Conversion, saturating: bool) -> Bits:
+def _convert(bits: np.ndarray, source: ComponentType, target: ComponentType, conversion: language.Conversion, saturating: bool) -> Bits:
     match conversion:
-        case Conversion.BITCAST:
+        case language.Conversion.BITCAST:
             return (bits,)
-        case Conversion.S_TO_S | Conversion.U_TO_U:
+        case language.Conversion.S_TO_S | language.Conversion.U_TO_U:
             return (_numbers(bits, source, conversion).astype(target.bits_dtype),)
-        case Conversion.F_TO_S | Conversion.F_TO_U:
+        case language.Conversion.F_TO_S | language.Conversion.F_TO_U:
             return (_truncated(bits, source, target, conversion),)
-        case Conversion.S_TO_F | Conversion.U_TO_F:
+        case language.Conversion.S_TO_F | language.Conversion.U_TO_F:
             toward, away = neighbours_of_integers(_numbers(bits, source, conversion), target)
             return _rounded(toward, away, np.zeros(bits.shape, bool), target, saturating)
-        case Conversion.F_TO_F:
+        case language.Conversion.F_TO_F:
             return _float_to_float(bits, source, target, saturating)
 
 
-def _numbers(bits: np.ndarray, source: ComponentType, conversion: Conversion) -> np.ndarray:
+def _numbers(bits: np.ndarray, source: ComponentType, conversion: language.Conversion) -> np.ndarray:
     """Return the integers that the instruction reads: the instruction decides the signedness, not the type (SPIR-V: "Signed Value is
     treated as signed")."""
     return integers(bits, source, conversion in _READS_SIGNED)
 
 
-def _truncated(bits: np.ndarray, source: ComponentType, target: ComponentType, conversion: Conversion) -> np.ndarray:
+def _truncated(bits: np.ndarray, source: ComponentType, target: ComponentType, conversion: language.Conversion) -> np.ndarray:
     """Round floats toward zero (C11, KHR-CVT-05).
 
     Raises:
         GeneratorError: the truncated number is out of the instruction's range, so the result is undefined.
     """
-    signed = conversion is Conversion.F_TO_S
+    signed = conversion is language.Conversion.F_TO_S
     whole = np.trunc(values(bits, source))
     low, high = (-(2.0 ** (target.bits - 1)), 2.0 ** (target.bits - 1)) if signed else (0.0, 2.0**target.bits)
     if not ((whole >= low) & (whole < high)).all():
@@ -138,11 +129,11 @@ def _truncated(bits: np.ndarray, source: ComponentType, target: ComponentType, c
 
 def _float_to_float(bits: np.ndarray, source: ComponentType, target: ComponentType, saturating: bool) -> Bits:
     numbers = values(bits, source)
-    if np.isnan(numbers).any() or (np.isinf(numbers).any() and not is_float8(target)):
+    if np.isnan(numbers).any() or (np.isinf(numbers).any() and not language.is_float8(target)):
         raise GeneratorError(
             Rule.NOT_FINITE, f"a NaN or an infinity is converted to {target}, for which nothing is promised; use finite data (facts.md C30)"
         )
-    flushed = denormals(numbers, source) & (not (is_float8(source) and target.name == "f16"))
+    flushed = denormals(numbers, source) & (not (language.is_float8(source) and target.name == "f16"))
     if target.precision == 53:
         return _rounded(numbers, numbers, flushed, target, saturating)
     finite = np.where(np.isinf(numbers), np.copysign(2 * largest_finite(target), numbers), numbers)
@@ -154,7 +145,7 @@ def _float_to_float(bits: np.ndarray, source: ComponentType, target: ComponentTy
 
 def _result_flushed(toward: np.ndarray, away: np.ndarray, source: ComponentType, target: ComponentType) -> np.ndarray:
     """Tell which results are denormal and may be flushed to zero: all except f16 results from 8-bit floats (C14)."""
-    if is_float8(source) and target.name == "f16":
+    if language.is_float8(source) and target.name == "f16":
         return np.zeros(toward.shape, bool)
     return np.asarray(denormals(toward, target) | denormals(away, target))
 
@@ -174,7 +165,7 @@ def _rounded(
     beyond, crossing = np.abs(toward) > largest, np.abs(away) > largest
     over = limit if saturating else np.copysign(np.nan if target.name == "e4m3" else np.inf, toward)
     # In a float type with infinities other than an 8-bit one, the neighbours of a number beyond the largest are the largest and infinity.
-    inner = np.where(beyond, over if is_float8(target) else limit, toward)
+    inner = np.where(beyond, over if language.is_float8(target) else limit, toward)
     outer = np.where(crossing, over, away)
     if exact is None:
         first, second = inner, outer
@@ -188,10 +179,10 @@ def _rounded(
     return tuple(found)
 
 
-@evaluates(MatrixConvert)
-def convert(state: State, operation: MatrixConvert) -> None:
+@evaluates(language.MatrixConvert)
+def convert(state: State, operation: language.MatrixConvert) -> None:
     """Raise GeneratorError if the instruction does not take these types (KHR-CVT-02, KHR-CVT-03)."""
-    if not is_allowed(operation, state.program.maintenance1):
+    if not language.is_allowed(operation, state.program.maintenance1):
         raise GeneratorError(
             Rule.NO_CONVERSION,
             f"Op{operation.conversion.value} from {operation.matrix.type.component} to {operation.result.type.component} is not allowed; "
@@ -202,7 +193,7 @@ def convert(state: State, operation: MatrixConvert) -> None:
 
 
 def converted_under(
-    state: State, value: MatrixValue, target: ComponentType, conversion: Conversion, saturating: bool = False
+    state: State, value: MatrixValue, target: ComponentType, conversion: language.Conversion, saturating: bool = False
 ) -> MatrixValue:
     """Return ``value`` converted to ``target`` under the program's execution modes. Raises GeneratorError as ``convert_value``."""
     modes = _modes(state, value.component, target, conversion)
@@ -211,10 +202,10 @@ def converted_under(
     return float_controls.converted(value, target, *modes, CONVERTED)
 
 
-def _modes(state: State, source: ComponentType, target: ComponentType, conversion: Conversion) -> tuple[Modes, Modes] | None:
+def _modes(state: State, source: ComponentType, target: ComponentType, conversion: language.Conversion) -> tuple[Modes, Modes] | None:
     """Return the execution modes of operand and result; None if they have none, and for 8-bit numbers and integers."""
     found = float_controls.modes(state, source), float_controls.modes(state, target)
-    if found == (NO_MODES, NO_MODES) or conversion is not Conversion.F_TO_F or min(source.bits, target.bits) < 16:
+    if found == (NO_MODES, NO_MODES) or conversion is not language.Conversion.F_TO_F or min(source.bits, target.bits) < 16:
         return None
     return found
 
@@ -223,8 +214,8 @@ CONVERTED, TRANSPOSED = Authority("CM2-CVT-03"), Authority("CM2-TR-02")
 EXTENDED, BACK, SIGN = Authority("M1-USE-01"), Authority("M1-USE-02"), Authority("M1-USE-06", position="F-M1-1")
 
 
-@evaluates(UseConvert)
-def use_convert(state: State, operation: UseConvert) -> None:
+@evaluates(language.UseConvert)
+def use_convert(state: State, operation: language.UseConvert) -> None:
     """Keep the elements, and change the use to A or B (CM2-CVT-03), or to accumulator (M1-USE-02). SPV_EXT_cooperative_matrix_maintenance1
     also changes the signedness of integers (M1-USE-06).
 
@@ -243,7 +234,7 @@ def use_convert(state: State, operation: UseConvert) -> None:
     state.matrices[operation.result.name] = replace(value, component=target.component)
 
 
-def _broken_rule(operation: UseConvert, maintenance1: bool) -> str | None:
+def _broken_rule(operation: language.UseConvert, maintenance1: bool) -> str | None:
     """Return the requirement that a change of use breaks; None if it breaks none."""
     source, target = operation.matrix.type, operation.result.type
     uses = (source.use_value is Use.ACCUMULATOR, target.use_value is Use.ACCUMULATOR)
@@ -260,8 +251,8 @@ def _broken_rule(operation: UseConvert, maintenance1: bool) -> str | None:
     return None if uses in ((True, False), (False, True)) else "M1-USE-03"
 
 
-@evaluates(Transpose)
-def transpose(state: State, operation: Transpose) -> None:
+@evaluates(language.Transpose)
+def transpose(state: State, operation: language.Transpose) -> None:
     """Exchange rows and columns (CM2-TR-02).
 
     Raises:
@@ -300,10 +291,10 @@ def with_flushed(value: MatrixValue, authority: Authority) -> MatrixValue:
 CONVERTED, MOVED, SIGN = Authority("M1-TR-02"), Authority("M1-TR-03"), Authority("M1-TR-03", position="F-M1-1")
 
 
-@evaluates(TransposedConvert)
-def transposed_convert(state: State, operation: TransposedConvert) -> None:
+@evaluates(language.TransposedConvert)
+def transposed_convert(state: State, operation: language.TransposedConvert) -> None:
     """Convert the elements, and exchange rows and columns. Raises GeneratorError as ``check_transposed_conversion``."""
-    check_transposed_conversion(operation, state.program.maintenance1)
+    language.check_transposed_conversion(operation, state.program.maintenance1)
     value, target = state.matrices[operation.matrix.name], operation.result.type.component
     if operation.conversion is None:
         moved = with_flushed(value, MOVED if value.component is target else SIGN)

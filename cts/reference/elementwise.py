@@ -22,22 +22,8 @@ from generators.numerics.error_bounds import quotient_bounds
 from generators.numerics.error_free import two_product, two_sum
 from generators.numerics.formats import denormals, encode, integers, largest_finite, smallest_normal, values
 from generators.numerics.rounding import correctly_rounded, nearest, neighbours, rounded_by_bfloat16
+from generators.program import elementwise as language
 from generators.program.conversion import Conversion
-from generators.program.elementwise import (
-    ARGUMENTS,
-    BitOperator,
-    CooperativeVectorArithmetic,
-    CooperativeVectorBits,
-    CooperativeVectorConvert,
-    CooperativeVectorFunction,
-    CooperativeVectorNegate,
-    CooperativeVectorNot,
-    CooperativeVectorTimesScalar,
-    MatrixArithmetic,
-    MatrixNegate,
-    MatrixTimesScalar,
-    converts,
-)
 from generators.program.float_controls import NO_MODES, Modes
 from generators.program.values import CooperativeVector, Matrix, is_matrix
 from generators.types import COMPONENT_TYPES, ComponentType
@@ -215,30 +201,30 @@ def _define(state: State, result: Matrix | CooperativeVector, value: MatrixValue
     state.matrices[result.name] = value if is_matrix(result) else _of_vectors(value, authority)
 
 
-@evaluates(MatrixNegate, CooperativeVectorNegate)
-def negate(state: State, operation: MatrixNegate | CooperativeVectorNegate) -> None:
+@evaluates(language.MatrixNegate, language.CooperativeVectorNegate)
+def negate(state: State, operation: language.MatrixNegate | language.CooperativeVectorNegate) -> None:
     """See ``negated``."""
     value = state.matrices[operation.operand.name]
     _define(state, operation.result, negated(value, float_controls.modes(state, value.component)), ARITHMETIC)
 
 
-@evaluates(MatrixArithmetic, CooperativeVectorArithmetic)
-def arithmetic(state: State, operation: MatrixArithmetic | CooperativeVectorArithmetic) -> None:
+@evaluates(language.MatrixArithmetic, language.CooperativeVectorArithmetic)
+def arithmetic(state: State, operation: language.MatrixArithmetic | language.CooperativeVectorArithmetic) -> None:
     """See ``combine``."""
     left, right = state.matrices[operation.left.name], state.matrices[operation.right.name]
     modes = float_controls.modes(state, left.component)
     _define(state, operation.result, combine(operation.operator, left, right, operation.no_contraction, modes), ARITHMETIC)
 
 
-@evaluates(MatrixTimesScalar, CooperativeVectorTimesScalar)
-def times_scalar(state: State, operation: MatrixTimesScalar | CooperativeVectorTimesScalar) -> None:
+@evaluates(language.MatrixTimesScalar, language.CooperativeVectorTimesScalar)
+def times_scalar(state: State, operation: language.MatrixTimesScalar | language.CooperativeVectorTimesScalar) -> None:
     """Multiply by a matrix or a vector of one value (KHR-ARI-05, CV-ARI-03).
 
     Raises:
         GeneratorError: the scalar is of another type than the components, or a vector has integers.
     """
-    result, scalar, of_matrix = operation.result, operation.scalar, isinstance(operation, MatrixTimesScalar)
-    value = state.matrices[operation.matrix.name if isinstance(operation, MatrixTimesScalar) else operation.vector.name]
+    result, scalar, of_matrix = operation.result, operation.scalar, isinstance(operation, language.MatrixTimesScalar)
+    value = state.matrices[operation.matrix.name if isinstance(operation, language.MatrixTimesScalar) else operation.vector.name]
     component = value.component
     if scalar.type is not component or not (of_matrix or component.is_float):
         rule = "KHR-ARI-05" if of_matrix else "CV-ARI-03"
@@ -249,15 +235,15 @@ def times_scalar(state: State, operation: MatrixTimesScalar | CooperativeVectorT
     _define(state, result, combine("multiply", value, factor, operation.no_contraction, modes), SCALED)
 
 
-@evaluates(CooperativeVectorNot)
-def invert(state: State, operation: CooperativeVectorNot) -> None:
+@evaluates(language.CooperativeVectorNot)
+def invert(state: State, operation: language.CooperativeVectorNot) -> None:
     """Complement every bit."""
     (operand,) = _integers(state, operation.operand.name)
     state.matrices[operation.result.name] = MatrixValue(operand.component, ~operand.bits, authority=BITS)
 
 
-@evaluates(CooperativeVectorBits)
-def bits(state: State, operation: CooperativeVectorBits) -> None:
+@evaluates(language.CooperativeVectorBits)
+def bits(state: State, operation: language.CooperativeVectorBits) -> None:
     """See ``combined_bits``."""
     left, right = _integers(state, operation.left.name, operation.right.name)
     state.matrices[operation.result.name] = combined_bits(operation.operator, left, right)
@@ -270,7 +256,7 @@ def _integers(state: State, *names: str) -> list[MatrixValue]:
     return found
 
 
-def combined_bits(operator: BitOperator, left: MatrixValue, right: MatrixValue) -> MatrixValue:
+def combined_bits(operator: language.BitOperator, left: MatrixValue, right: MatrixValue) -> MatrixValue:
     """Return ``left`` (operator) ``right`` of integers, component by component (CV-BIT-01).
 
     Raises:
@@ -298,14 +284,14 @@ def combined_bits(operator: BitOperator, left: MatrixValue, right: MatrixValue) 
     return MatrixValue(component, found, authority=BITS)
 
 
-@evaluates(CooperativeVectorConvert)
-def convert(state: State, operation: CooperativeVectorConvert) -> None:
+@evaluates(language.CooperativeVectorConvert)
+def convert(state: State, operation: language.CooperativeVectorConvert) -> None:
     """Convert every component (CV-CVT-01), or keep its bits (CV-CVT-02).
 
     Raises:
         GeneratorError: the instruction does not take these types, the result is undefined, or a bitcast reveals the free sign of a zero.
     """
-    if not converts(operation):
+    if not language.converts(operation):
         raise GeneratorError(
             Rule.NO_CONVERSION,
             f"Op{operation.conversion.value} from {operation.vector.type.component} to {operation.result.type.component} is not allowed; "
@@ -355,17 +341,17 @@ def bitcast(value: MatrixValue, target: ComponentType) -> MatrixValue:
     return MatrixValue(target, every[0], target.is_float, known, authority=BITCAST)
 
 
-@evaluates(CooperativeVectorFunction)
-def function(state: State, operation: CooperativeVectorFunction) -> None:
+@evaluates(language.CooperativeVectorFunction)
+def function(state: State, operation: language.CooperativeVectorFunction) -> None:
     """See cts.reference.vector_functions.
 
     Raises:
         GeneratorError: the number of arguments is not the function's, or as ``function_of``.
     """
     arguments = [state.matrices[argument.name] for argument in operation.arguments]
-    if len(arguments) != ARGUMENTS[operation.function]:
+    if len(arguments) != language.ARGUMENTS[operation.function]:
         raise GeneratorError(
-            Rule.OPERAND_COUNT, f"{operation.function} takes {ARGUMENTS[operation.function]} arguments and gets {len(arguments)}"
+            Rule.OPERAND_COUNT, f"{operation.function} takes {language.ARGUMENTS[operation.function]} arguments and gets {len(arguments)}"
         )
     modes = float_controls.modes(state, arguments[0].component)
     if modes.denormals == "free" and not modes.special:

@@ -9,27 +9,18 @@ from cts.reference.scalar_ranges import bounded, chosen, combined, has_range
 from cts.reference.state import State, evaluates
 from generators.errors import GeneratorError, Rule
 from generators.numerics import formats
-from generators.program.scalars import (
-    BOUNDED,
-    BuiltInName,
-    BuiltInScalar,
-    Extended,
-    InstanceIndex,
-    ScalarArithmetic,
-    ScalarConvert,
-    check_extended,
-)
+from generators.program import scalars as language
 from generators.types import ComponentType, Scope
 
 
-@evaluates(InstanceIndex)
-def instance_index(state: State, operation: InstanceIndex) -> None:
+@evaluates(language.InstanceIndex)
+def instance_index(state: State, operation: language.InstanceIndex) -> None:
     """Give each scope instance its index."""
     state.scalars[operation.result.name] = state.scope_instances.astype(np.uint64)
 
 
-@evaluates(BuiltInScalar)
-def built_in(state: State, operation: BuiltInScalar) -> None:
+@evaluates(language.BuiltInScalar)
+def built_in(state: State, operation: language.BuiltInScalar) -> None:
     """Read a number that the environment supplies to each scope instance, or to each invocation if the lanes are invocations.
 
     Raises:
@@ -44,7 +35,7 @@ def built_in(state: State, operation: BuiltInScalar) -> None:
     state.scalars[operation.result.name] = np.broadcast_to(np.asarray(found, np.uint64), state.instances.shape)
 
 
-def _built_in(state: State, which: BuiltInName) -> np.ndarray | int | None:
+def _built_in(state: State, which: language.BuiltInName) -> np.ndarray | int | None:
     program, instances = state.program, state.scope_instances
     subgroups, size, of_subgroups = program.subgroups, program.shape.subgroup_size, program.scope is Scope.SUBGROUP
     workgroup = instances // subgroups if of_subgroups else instances
@@ -93,8 +84,8 @@ def bits_of(values: np.ndarray, component: ComponentType) -> np.ndarray:
     return formats.encode(component, values).astype(np.uint64)
 
 
-@evaluates(ScalarArithmetic)
-def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
+@evaluates(language.ScalarArithmetic)
+def scalar_arithmetic(state: State, operation: language.ScalarArithmetic) -> None:
     """Compute with integers modulo two to the width, with floats if the result is exact, so rounding and order have no effect, or with
     floats that have a range of values.
 
@@ -141,8 +132,8 @@ def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
     state.scalars[name] = bits_of(exact(result, component, name) if component.is_float else result, component)
 
 
-@evaluates(ScalarConvert)
-def scalar_convert(state: State, operation: ScalarConvert) -> None:
+@evaluates(language.ScalarConvert)
+def scalar_convert(state: State, operation: language.ScalarConvert) -> None:
     """Convert if the result is exact, or truncate an integer.
 
     Raises:
@@ -172,18 +163,18 @@ def exact(value: np.ndarray, component: ComponentType, name: str) -> np.ndarray:
     return value
 
 
-@evaluates(Extended)
-def extended(state: State, operation: Extended) -> None:
+@evaluates(language.Extended)
+def extended(state: State, operation: language.Extended) -> None:
     """Compute the result.
 
     Raises:
         GeneratorError: a clamp has a lower bound above the upper one, a float is NaN, a float result is not exact, or an absolute value
             does not fit its type.
     """
-    check_extended(operation)
+    language.check_extended(operation)
     component, name = operation.result.type, operation.result.name
-    if operation.which in BOUNDED:
-        bounded(state, operation.result, BOUNDED[operation.which], operation.operands)
+    if operation.which in language.BOUNDED:
+        bounded(state, operation.result, language.BOUNDED[operation.which], operation.operands)
         return
     if has_range(state, *operation.operands):
         chosen(state, operation.result, operation.which, operation.operands)

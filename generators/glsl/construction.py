@@ -6,34 +6,25 @@ from __future__ import annotations
 from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import Shader, prints
 from generators.glsl.values import assign, assignee, type_name
-from generators.program.construction import (
-    CooperativeVectorConstant,
-    CooperativeVectorNull,
-    CooperativeVectorSplat,
-    CooperativeVectorUndefined,
-    MatrixConstant,
-    MatrixNull,
-    MatrixSplat,
-    MatrixUndefined,
-)
+from generators.program import construction as language
 
 
-@prints(MatrixSplat, CooperativeVectorSplat)
-def emit_splat(shader: Shader, splat: MatrixSplat | CooperativeVectorSplat) -> None:
+@prints(language.MatrixSplat, language.CooperativeVectorSplat)
+def emit_splat(shader: Shader, splat: language.MatrixSplat | language.CooperativeVectorSplat) -> None:
     """Write a constructor call with one scalar.
 
     Raises:
         NotExpressible: the composite of a matrix must be replicated, or the composite of a vector must not.
     """
-    if isinstance(splat, MatrixSplat):
+    if isinstance(splat, language.MatrixSplat):
         _refuse_replication(splat.replicated)
     elif not splat.replicated:
         raise NotExpressible(Lack.REPLICATED_COMPOSITE, "glslang makes a replicated composite if one scalar fills a cooperative vector")
     assign(shader, splat.result, f"{type_name(shader, splat.result.type)}({shader.text(splat.value)})")
 
 
-@prints(MatrixConstant, CooperativeVectorConstant)
-def emit_constant(shader: Shader, constant: MatrixConstant | CooperativeVectorConstant) -> None:
+@prints(language.MatrixConstant, language.CooperativeVectorConstant)
+def emit_constant(shader: Shader, constant: language.MatrixConstant | language.CooperativeVectorConstant) -> None:
     """Write a constant. If the value of a matrix is a literal, glslang makes an OpConstantComposite; if it is a specialization constant,
     which GLSL does not accept as a constant expression here, an OpCompositeConstruct.
 
@@ -44,28 +35,28 @@ def emit_constant(shader: Shader, constant: MatrixConstant | CooperativeVectorCo
     shader.line(f"{qualifier}{assignee(shader, constant.result)} = {constant_text(shader, constant)};")
 
 
-def constant_text(shader: Shader, constant: MatrixConstant | CooperativeVectorConstant) -> str:
+def constant_text(shader: Shader, constant: language.MatrixConstant | language.CooperativeVectorConstant) -> str:
     """Return the constant as an expression.
 
     Raises:
         NotExpressible: the composite of a matrix must be replicated, or its literal must be specializable.
     """
-    if isinstance(constant, MatrixConstant):
+    if isinstance(constant, language.MatrixConstant):
         _refuse_replication(constant.replicated)
         if constant.specializable and constant.value.source == "literal":
             raise NotExpressible(Lack.REPLICATED_CONSTANT, "GLSL specializes constants with a constant_id, not literals")
     return f"{type_name(shader, constant.result.type)}({', '.join(shader.text(value) for value in constant.values)})"
 
 
-@prints(MatrixNull, CooperativeVectorNull)
-def emit_null(shader: Shader, null: MatrixNull | CooperativeVectorNull) -> None:
+@prints(language.MatrixNull, language.CooperativeVectorNull)
+def emit_null(shader: Shader, null: language.MatrixNull | language.CooperativeVectorNull) -> None:
     """Write a variable with a null initializer: an OpVariable initialized with an OpConstantNull."""
     shader.require("GL_EXT_null_initializer")
     assign(shader, null.result, "{}")
 
 
-@prints(MatrixUndefined, CooperativeVectorUndefined)
-def emit_undefined(shader: Shader, undefined: MatrixUndefined | CooperativeVectorUndefined) -> None:
+@prints(language.MatrixUndefined, language.CooperativeVectorUndefined)
+def emit_undefined(shader: Shader, undefined: language.MatrixUndefined | language.CooperativeVectorUndefined) -> None:
     """Write a variable without a value."""
     shader.line(f"{assignee(shader, undefined.result)};")
 

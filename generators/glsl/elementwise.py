@@ -10,27 +10,15 @@ from generators.errors import Lack, NotExpressible
 from generators.glsl.conversion import follows_types
 from generators.glsl.shader import Shader, prints
 from generators.glsl.values import assignee
+from generators.program import elementwise as language
 from generators.program.conversion import Conversion
-from generators.program.elementwise import (
-    BitOperator,
-    CooperativeVectorArithmetic,
-    CooperativeVectorBits,
-    CooperativeVectorConvert,
-    CooperativeVectorFunction,
-    CooperativeVectorNegate,
-    CooperativeVectorNot,
-    CooperativeVectorTimesScalar,
-    MatrixArithmetic,
-    MatrixNegate,
-    MatrixTimesScalar,
-)
 from generators.program.values import CooperativeVector, Matrix
 from generators.types import ComponentType
 
 _OPERATORS: Mapping[str, str] = MappingProxyType(
     {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "signed_divide": "/", "unsigned_divide": "/"}
 )
-_BITS: Mapping[BitOperator, str] = MappingProxyType(
+_BITS: Mapping[language.BitOperator, str] = MappingProxyType(
     {"and": "&", "or": "|", "xor": "^", "shift_left": "<<", "shift_right_logical": ">>", "shift_right_arithmetic": ">>"}
 )
 _FUNCTIONS: Mapping[str, str] = MappingProxyType(
@@ -40,14 +28,14 @@ _FUNCTIONS: Mapping[str, str] = MappingProxyType(
 """The N functions have no name in GLSL."""
 
 
-@prints(MatrixNegate, CooperativeVectorNegate)
-def emit_negate(shader: Shader, operation: MatrixNegate | CooperativeVectorNegate) -> None:
+@prints(language.MatrixNegate, language.CooperativeVectorNegate)
+def emit_negate(shader: Shader, operation: language.MatrixNegate | language.CooperativeVectorNegate) -> None:
     """Write a unary minus."""
     _assign(shader, operation.result, f"-{shader.text(operation.operand)}")
 
 
-@prints(MatrixArithmetic, CooperativeVectorArithmetic)
-def emit_arithmetic(shader: Shader, operation: MatrixArithmetic | CooperativeVectorArithmetic) -> None:
+@prints(language.MatrixArithmetic, language.CooperativeVectorArithmetic)
+def emit_arithmetic(shader: Shader, operation: language.MatrixArithmetic | language.CooperativeVectorArithmetic) -> None:
     """Write a binary operator.
 
     Raises:
@@ -59,21 +47,21 @@ def emit_arithmetic(shader: Shader, operation: MatrixArithmetic | CooperativeVec
     _assign(shader, operation.result, expression, operation.no_contraction)
 
 
-@prints(MatrixTimesScalar, CooperativeVectorTimesScalar)
-def emit_times_scalar(shader: Shader, operation: MatrixTimesScalar | CooperativeVectorTimesScalar) -> None:
+@prints(language.MatrixTimesScalar, language.CooperativeVectorTimesScalar)
+def emit_times_scalar(shader: Shader, operation: language.MatrixTimesScalar | language.CooperativeVectorTimesScalar) -> None:
     """Write a product with a scalar."""
-    factor = operation.matrix if isinstance(operation, MatrixTimesScalar) else operation.vector
+    factor = operation.matrix if isinstance(operation, language.MatrixTimesScalar) else operation.vector
     _assign(shader, operation.result, f"{shader.text(factor)} * {shader.text(operation.scalar)}", operation.no_contraction)
 
 
-@prints(CooperativeVectorNot)
-def emit_vector_not(shader: Shader, operation: CooperativeVectorNot) -> None:
+@prints(language.CooperativeVectorNot)
+def emit_vector_not(shader: Shader, operation: language.CooperativeVectorNot) -> None:
     """Write a complement."""
     _assign(shader, operation.result, f"~{shader.text(operation.operand)}")
 
 
-@prints(CooperativeVectorBits)
-def emit_vector_bits(shader: Shader, operation: CooperativeVectorBits) -> None:
+@prints(language.CooperativeVectorBits)
+def emit_vector_bits(shader: Shader, operation: language.CooperativeVectorBits) -> None:
     """Write a bit operator or a shift.
 
     Raises:
@@ -84,8 +72,8 @@ def emit_vector_bits(shader: Shader, operation: CooperativeVectorBits) -> None:
     _assign(shader, operation.result, f"{shader.text(operation.left)} {_BITS[operation.operator]} {shader.text(operation.right)}")
 
 
-@prints(CooperativeVectorConvert)
-def emit_vector_convert(shader: Shader, operation: CooperativeVectorConvert) -> None:
+@prints(language.CooperativeVectorConvert)
+def emit_vector_convert(shader: Shader, operation: language.CooperativeVectorConvert) -> None:
     """Write a constructor call.
 
     Raises:
@@ -100,8 +88,8 @@ def emit_vector_convert(shader: Shader, operation: CooperativeVectorConvert) -> 
     _assign(shader, operation.result, f"{shader.vector_type(operation.result.type)}({shader.text(operation.vector)})")
 
 
-@prints(CooperativeVectorFunction)
-def emit_vector_function(shader: Shader, operation: CooperativeVectorFunction) -> None:
+@prints(language.CooperativeVectorFunction)
+def emit_vector_function(shader: Shader, operation: language.CooperativeVectorFunction) -> None:
     """Write a call.
 
     Raises:

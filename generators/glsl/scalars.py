@@ -8,20 +8,10 @@ from types import MappingProxyType
 from generators.errors import GeneratorError, Lack, NotExpressible, Rule
 from generators.glsl.shader import Shader, prints
 from generators.glsl.values import assign
-from generators.program.scalars import (
-    BuiltInName,
-    BuiltInScalar,
-    Extended,
-    ExtendedName,
-    InstanceIndex,
-    ScalarArithmetic,
-    ScalarConvert,
-    ScalarOperator,
-    check_extended,
-)
+from generators.program import scalars as language
 from generators.types import Scope
 
-_OPERATORS: Mapping[ScalarOperator, str] = MappingProxyType(
+_OPERATORS: Mapping[language.ScalarOperator, str] = MappingProxyType(
     {
         "add": "+",
         "subtract": "-",
@@ -37,8 +27,8 @@ _OPERATORS: Mapping[ScalarOperator, str] = MappingProxyType(
 )
 
 
-@prints(InstanceIndex)
-def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
+@prints(language.InstanceIndex)
+def emit_instance_index(shader: Shader, operation: language.InstanceIndex) -> None:
     """Write the index of the scope instance."""
     index = _workgroup_index(shader)
     if shader.program.scope is Scope.SUBGROUP:
@@ -55,7 +45,7 @@ def _workgroup_index(shader: Shader) -> str:
     return "((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x)"
 
 
-_BUILT_INS: Mapping[BuiltInName, str] = MappingProxyType(
+_BUILT_INS: Mapping[language.BuiltInName, str] = MappingProxyType(
     {
         "workgroup": "gl_WorkGroupID.x",
         "workgroup_y": "gl_WorkGroupID.y",
@@ -71,8 +61,8 @@ _BUILT_INS: Mapping[BuiltInName, str] = MappingProxyType(
 )
 
 
-@prints(BuiltInScalar)
-def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
+@prints(language.BuiltInScalar)
+def emit_built_in(shader: Shader, operation: language.BuiltInScalar) -> None:
     """Write nothing: the built-in's name appears where its value is used. The number of invocations is a product of extents."""
     if operation.which.startswith("subgroup"):
         shader.require("GL_KHR_shader_subgroup_basic")
@@ -97,8 +87,8 @@ def _draw_invocation(shader: Shader) -> str:
     return f"min(uint(gl_FragCoord.y) * {draw.width}u + uint(gl_FragCoord.x), {draw.invocations - 1}u)"
 
 
-@prints(ScalarArithmetic)
-def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
+@prints(language.ScalarArithmetic)
+def emit_arithmetic(shader: Shader, operation: language.ScalarArithmetic) -> None:
     """Write arithmetic.
 
     Raises:
@@ -111,13 +101,13 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     assign(shader, operation.result, f"{left} {_OPERATORS[operation.operator]} {right}")
 
 
-@prints(ScalarConvert)
-def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
+@prints(language.ScalarConvert)
+def emit_scalar_convert(shader: Shader, operation: language.ScalarConvert) -> None:
     """Write a constructor."""
     assign(shader, operation.result, f"{shader.scalar_type(operation.result.type)}({shader.text(operation.value)})")
 
 
-_FUNCTIONS: Mapping[ExtendedName, str] = MappingProxyType(
+_FUNCTIONS: Mapping[language.ExtendedName, str] = MappingProxyType(
     {
         "minimum": "min",
         "maximum": "max",
@@ -134,9 +124,9 @@ _FUNCTIONS: Mapping[ExtendedName, str] = MappingProxyType(
 )
 
 
-@prints(Extended)
-def emit_extended(shader: Shader, operation: Extended) -> None:
+@prints(language.Extended)
+def emit_extended(shader: Shader, operation: language.Extended) -> None:
     """Write a call. Raises GeneratorError as ``check_extended``."""
-    check_extended(operation)
+    language.check_extended(operation)
     operands = ", ".join(shader.text(operand) for operand in operation.operands)
     assign(shader, operation.result, f"{_FUNCTIONS[operation.which]}({operands})")

@@ -17,9 +17,13 @@ class Part:
 
 @dataclass(frozen=True)
 class Operation(Part):
-    """An operation. All invocations of a scope instance execute it together, with equal operands, unless its class has another base."""
+    """An operation. All invocations of a scope instance execute it together, with equal operands, unless its class has another base.
+
+    ``rests_on`` names the requirements for a result whose requirement the reference model leaves out.
+    """
 
     defines: ClassVar[tuple[str, ...]] = ("result",)
+    rests_on: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from generators.errors import GeneratorError, Rule
-from generators.program.construction import (
-    CooperativeVectorConstant,
-    CooperativeVectorNull,
-    CooperativeVectorSplat,
-    CooperativeVectorUndefined,
-    MatrixConstant,
-    MatrixNull,
-    MatrixSplat,
-    MatrixUndefined,
-)
+from generators.program import construction as language
 from generators.program.values import CooperativeVectorType, MatrixType
 from generators.spirv.enumerants import Op
 from generators.spirv.shader import Shader, emits
@@ -27,8 +18,8 @@ _CONSTANTS = {
 """By whether the instruction replicates, and whether it is for specialization."""
 
 
-@emits(MatrixSplat, CooperativeVectorSplat)
-def emit_splat(shader: Shader, splat: MatrixSplat | CooperativeVectorSplat) -> None:
+@emits(language.MatrixSplat, language.CooperativeVectorSplat)
+def emit_splat(shader: Shader, splat: language.MatrixSplat | language.CooperativeVectorSplat) -> None:
     """Emit an OpCompositeConstructReplicateEXT, or an OpCompositeConstruct: of one constituent for a matrix, of one for each component for
     a vector.
 
@@ -38,12 +29,12 @@ def emit_splat(shader: Shader, splat: MatrixSplat | CooperativeVectorSplat) -> N
     if splat.replicated:
         compute(shader, Op.CompositeConstructReplicateEXT, splat.result, splat.value)
         return
-    count = 1 if isinstance(splat, MatrixSplat) else _literal_length(splat.result.type)
+    count = 1 if isinstance(splat, language.MatrixSplat) else _literal_length(splat.result.type)
     compute(shader, Op.CompositeConstruct, splat.result, *[splat.value] * count)
 
 
-@emits(MatrixConstant, CooperativeVectorConstant)
-def emit_constant(shader: Shader, constant: MatrixConstant | CooperativeVectorConstant) -> None:
+@emits(language.MatrixConstant, language.CooperativeVectorConstant)
+def emit_constant(shader: Shader, constant: language.MatrixConstant | language.CooperativeVectorConstant) -> None:
     """Declare a constant composite.
 
     Raises:
@@ -61,20 +52,20 @@ def emit_constant(shader: Shader, constant: MatrixConstant | CooperativeVectorCo
     shader.module.new_constant(op, type_word, *words, result=shader.define(constant.result))
 
 
-def is_specialized(constant: MatrixConstant | CooperativeVectorConstant) -> bool:
+def is_specialized(constant: language.MatrixConstant | language.CooperativeVectorConstant) -> bool:
     """Return whether a specialization-constant instruction declares the constant."""
-    forced = isinstance(constant, MatrixConstant) and constant.specializable
+    forced = isinstance(constant, language.MatrixConstant) and constant.specializable
     return forced or any(value.source == "specialization" for value in constant.values)
 
 
-@emits(MatrixNull, CooperativeVectorNull)
-def emit_null(shader: Shader, null: MatrixNull | CooperativeVectorNull) -> None:
+@emits(language.MatrixNull, language.CooperativeVectorNull)
+def emit_null(shader: Shader, null: language.MatrixNull | language.CooperativeVectorNull) -> None:
     """Declare an OpConstantNull."""
     shader.module.new_constant(Op.ConstantNull, type_id(shader, null.result.type), result=shader.define(null.result))
 
 
-@emits(MatrixUndefined, CooperativeVectorUndefined)
-def emit_undefined(shader: Shader, undefined: MatrixUndefined | CooperativeVectorUndefined) -> None:
+@emits(language.MatrixUndefined, language.CooperativeVectorUndefined)
+def emit_undefined(shader: Shader, undefined: language.MatrixUndefined | language.CooperativeVectorUndefined) -> None:
     """Emit an OpUndef, or declare it."""
     add = shader.module.new_constant if undefined.place == "module" else shader.module.value
     add(Op.Undef, type_id(shader, undefined.result.type), result=shader.define(undefined.result))

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from generators.errors import GeneratorError, Rule
-from generators.program.conversion import (
-    MatrixConvert,
-    Transpose,
-    TransposedConvert,
-    UseConvert,
-    changes_use,
-    check_transposed_conversion,
-    is_allowed,
-)
+from generators.program import conversion as language
 from generators.spirv.enumerants import Capability, Decoration, Op
 from generators.spirv.shader import Shader, emits
 from generators.spirv.values import compute, type_id
 
 
-@emits(MatrixConvert)
-def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
+@emits(language.MatrixConvert)
+def emit_convert(shader: Shader, convert: language.MatrixConvert) -> None:
     """Emit a conversion.
 
     Raises:
         GeneratorError: the instruction does not convert these types.
     """
     maintenance1 = shader.program.maintenance1
-    if not is_allowed(convert, maintenance1):
+    if not language.is_allowed(convert, maintenance1):
         source, target = convert.matrix.type, convert.result.type
         raise GeneratorError(
             Rule.NO_CONVERSION,
@@ -33,16 +25,16 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
             f"{' with saturation' if convert.saturating else ''}, or the matrices differ in more than the component type; "
             "generators.program.conversion.conversions lists the allowed conversions (KHR-CVT-02, KHR-CVT-03)",
         )
-    if changes_use(convert, maintenance1):
+    if language.changes_use(convert, maintenance1):
         shader.module.require(_use_capability(shader))
     _define(shader, convert)
     compute(shader, Op.named(convert.conversion.value), convert.result, convert.matrix)
 
 
-@emits(TransposedConvert)
-def emit_transposed_convert(shader: Shader, operation: TransposedConvert) -> None:
+@emits(language.TransposedConvert)
+def emit_transposed_convert(shader: Shader, operation: language.TransposedConvert) -> None:
     """Emit the conversion and its decorations. Raises GeneratorError as ``check_transposed_conversion``."""
-    check_transposed_conversion(operation, shader.program.maintenance1)
+    language.check_transposed_conversion(operation, shader.program.maintenance1)
     module, conversion = shader.module, operation.conversion
     module.require(Capability.CooperativeMatrixConversionsEXT)
     module.decorate(shader.define(operation.result), Decoration.CooperativeMatrixTransposeEXT)
@@ -51,15 +43,15 @@ def emit_transposed_convert(shader: Shader, operation: TransposedConvert) -> Non
     compute(shader, op, operation.result, operation.matrix)
 
 
-def _define(shader: Shader, operation: MatrixConvert | TransposedConvert) -> None:
+def _define(shader: Shader, operation: language.MatrixConvert | language.TransposedConvert) -> None:
     """Give the result its id, and the decoration that saturates it."""
     result = shader.define(operation.result)
     if operation.saturating:
         shader.module.decorate(result, Decoration.SaturatedToLargestFloat8NormalConversionEXT)
 
 
-@emits(UseConvert)
-def emit_use_convert(shader: Shader, operation: UseConvert) -> None:
+@emits(language.UseConvert)
+def emit_use_convert(shader: Shader, operation: language.UseConvert) -> None:
     """Emit a conversion of the use."""
     module = shader.module
     module.require(_use_capability(shader))
@@ -67,8 +59,8 @@ def emit_use_convert(shader: Shader, operation: UseConvert) -> None:
     module.value(Op.CooperativeMatrixConvertUseEXT, type_, matrix, result=shader.define(operation.result))
 
 
-@emits(Transpose)
-def emit_transpose(shader: Shader, operation: Transpose) -> None:
+@emits(language.Transpose)
+def emit_transpose(shader: Shader, operation: language.Transpose) -> None:
     """Emit a transposition."""
     compute(shader, Op.CooperativeMatrixTransposeNV, operation.result, operation.matrix)
 

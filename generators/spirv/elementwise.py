@@ -6,22 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from generators.errors import GeneratorError, Rule
-from generators.program.elementwise import (
-    ARGUMENTS,
-    BitOperator,
-    CooperativeVectorArithmetic,
-    CooperativeVectorBits,
-    CooperativeVectorConvert,
-    CooperativeVectorFunction,
-    CooperativeVectorNegate,
-    CooperativeVectorNot,
-    CooperativeVectorTimesScalar,
-    MatrixArithmetic,
-    MatrixNegate,
-    MatrixTimesScalar,
-    converts,
-    takes,
-)
+from generators.program import elementwise as language
 from generators.program.values import CooperativeVector
 from generators.spirv.enumerants import Decoration, GlslStd450, Op
 from generators.spirv.shader import Shader, emits
@@ -44,7 +29,7 @@ _OPCODES: Mapping[tuple[str, bool], Op] = MappingProxyType(
     }
 )
 """The opcodes, by operator and whether the components are floats."""
-_BITS: Mapping[BitOperator, Op] = MappingProxyType(
+_BITS: Mapping[language.BitOperator, Op] = MappingProxyType(
     {
         "and": Op.BitwiseAnd,
         "or": Op.BitwiseOr,
@@ -76,14 +61,14 @@ def opcode(operator: str, component: ComponentType) -> Op:
     return found
 
 
-@emits(MatrixNegate, CooperativeVectorNegate)
-def emit_negate(shader: Shader, operation: MatrixNegate | CooperativeVectorNegate) -> None:
+@emits(language.MatrixNegate, language.CooperativeVectorNegate)
+def emit_negate(shader: Shader, operation: language.MatrixNegate | language.CooperativeVectorNegate) -> None:
     """Emit OpFNegate or OpSNegate."""
     compute(shader, opcode("negate", operation.result.type.component), operation.result, operation.operand)
 
 
-@emits(MatrixArithmetic, CooperativeVectorArithmetic)
-def emit_arithmetic(shader: Shader, operation: MatrixArithmetic | CooperativeVectorArithmetic) -> None:
+@emits(language.MatrixArithmetic, language.CooperativeVectorArithmetic)
+def emit_arithmetic(shader: Shader, operation: language.MatrixArithmetic | language.CooperativeVectorArithmetic) -> None:
     """Emit a binary instruction.
 
     Raises:
@@ -93,16 +78,16 @@ def emit_arithmetic(shader: Shader, operation: MatrixArithmetic | CooperativeVec
     _decorate(shader, compute(shader, op, operation.result, operation.left, operation.right), operation.no_contraction)
 
 
-@emits(MatrixTimesScalar)
-def emit_times_scalar(shader: Shader, operation: MatrixTimesScalar) -> None:
+@emits(language.MatrixTimesScalar)
+def emit_times_scalar(shader: Shader, operation: language.MatrixTimesScalar) -> None:
     """Emit OpMatrixTimesScalar."""
     _check(operation.result.type.component)
     result = compute(shader, Op.MatrixTimesScalar, operation.result, operation.matrix, operation.scalar)
     _decorate(shader, result, operation.no_contraction)
 
 
-@emits(CooperativeVectorTimesScalar)
-def emit_vector_times_scalar(shader: Shader, operation: CooperativeVectorTimesScalar) -> None:
+@emits(language.CooperativeVectorTimesScalar)
+def emit_vector_times_scalar(shader: Shader, operation: language.CooperativeVectorTimesScalar) -> None:
     """Emit OpVectorTimesScalar.
 
     Raises:
@@ -119,15 +104,15 @@ def _decorate(shader: Shader, result: int, no_contraction: bool) -> None:
         shader.module.decorate(result, Decoration.NoContraction)
 
 
-@emits(CooperativeVectorNot)
-def emit_vector_not(shader: Shader, operation: CooperativeVectorNot) -> None:
+@emits(language.CooperativeVectorNot)
+def emit_vector_not(shader: Shader, operation: language.CooperativeVectorNot) -> None:
     """Emit OpNot."""
     _check_integer(operation.result)
     compute(shader, Op.Not, operation.result, operation.operand)
 
 
-@emits(CooperativeVectorBits)
-def emit_vector_bits(shader: Shader, operation: CooperativeVectorBits) -> None:
+@emits(language.CooperativeVectorBits)
+def emit_vector_bits(shader: Shader, operation: language.CooperativeVectorBits) -> None:
     """Emit a bit instruction or a shift."""
     _check_integer(operation.result)
     compute(shader, _BITS[operation.operator], operation.result, operation.left, operation.right)
@@ -138,14 +123,14 @@ def _check_integer(result: CooperativeVector) -> None:
         raise GeneratorError("CV-BIT-01", f"bit instructions take integers, not {result.type.component} (CV-BIT-01)")
 
 
-@emits(CooperativeVectorConvert)
-def emit_vector_convert(shader: Shader, operation: CooperativeVectorConvert) -> None:
+@emits(language.CooperativeVectorConvert)
+def emit_vector_convert(shader: Shader, operation: language.CooperativeVectorConvert) -> None:
     """Emit a conversion.
 
     Raises:
         GeneratorError: the instruction does not convert these types.
     """
-    if not converts(operation):
+    if not language.converts(operation):
         source, target = operation.vector.type, operation.result.type
         raise GeneratorError(
             Rule.NO_CONVERSION, f"Op{operation.conversion.value} does not convert {source} to {target} (CV-CVT-01, CV-CVT-02)"
@@ -153,18 +138,18 @@ def emit_vector_convert(shader: Shader, operation: CooperativeVectorConvert) -> 
     compute(shader, Op.named(operation.conversion.value), operation.result, operation.vector)
 
 
-@emits(CooperativeVectorFunction)
-def emit_vector_function(shader: Shader, operation: CooperativeVectorFunction) -> None:
+@emits(language.CooperativeVectorFunction)
+def emit_vector_function(shader: Shader, operation: language.CooperativeVectorFunction) -> None:
     """Emit an OpExtInst.
 
     Raises:
         GeneratorError: the function takes other components, or another number of arguments.
     """
     component = operation.result.type.component
-    if not takes(operation.function, component) or len(operation.arguments) != ARGUMENTS[operation.function]:
+    if not language.takes(operation.function, component) or len(operation.arguments) != language.ARGUMENTS[operation.function]:
         raise GeneratorError(
             "CV-ARI-04",
-            f"{operation.function} takes {ARGUMENTS[operation.function]} vectors, but cannot take "
+            f"{operation.function} takes {language.ARGUMENTS[operation.function]} vectors, but cannot take "
             f"{len(operation.arguments)} of {component} (CV-ARI-04)",
         )
     function = int(GlslStd450.named(operation.function))

@@ -6,26 +6,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from generators.errors import GeneratorError, Rule
+from generators.program import scalars as language
 from generators.program.conversion import conversions
-from generators.program.scalars import (
-    BOUNDED,
-    BuiltInName,
-    BuiltInScalar,
-    Extended,
-    ExtendedName,
-    InstanceIndex,
-    ScalarArithmetic,
-    ScalarConvert,
-    ScalarOperator,
-    check_extended,
-)
 from generators.spirv.declarations import U32, scalar
 from generators.spirv.enumerants import BuiltIn, GlslStd450, Op
 from generators.spirv.shader import Shader, emits
 from generators.spirv.values import compute
 from generators.types import COMPONENT_TYPES, Scope
 
-_INTEGER: Mapping[ScalarOperator, Op] = MappingProxyType(
+_INTEGER: Mapping[language.ScalarOperator, Op] = MappingProxyType(
     {
         "add": Op.IAdd,
         "subtract": Op.ISub,
@@ -39,13 +28,15 @@ _INTEGER: Mapping[ScalarOperator, Op] = MappingProxyType(
         "shift_right": Op.ShiftRightLogical,
     }
 )
-_SIGNED: Mapping[ScalarOperator, Op] = MappingProxyType({"divide": Op.SDiv, "modulo": Op.SRem, "shift_right": Op.ShiftRightArithmetic})
+_SIGNED: Mapping[language.ScalarOperator, Op] = MappingProxyType(
+    {"divide": Op.SDiv, "modulo": Op.SRem, "shift_right": Op.ShiftRightArithmetic}
+)
 """The opcodes for signed integers that differ."""
-_FLOAT: Mapping[ScalarOperator, Op] = MappingProxyType({"add": Op.FAdd, "subtract": Op.FSub, "multiply": Op.FMul})
+_FLOAT: Mapping[language.ScalarOperator, Op] = MappingProxyType({"add": Op.FAdd, "subtract": Op.FSub, "multiply": Op.FMul})
 
 
-@emits(InstanceIndex)
-def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
+@emits(language.InstanceIndex)
+def emit_instance_index(shader: Shader, operation: language.InstanceIndex) -> None:
     """Emit WorkgroupIndex, or WorkgroupIndex * NumSubgroups + SubgroupId."""
     module, u32 = shader.module, scalar(shader.module, U32)
     result = shader.define(operation.result)
@@ -72,7 +63,7 @@ def _workgroup_index(shader: Shader, result: int | None = None) -> int:
     return module.value(Op.IAdd, u32, before, x, result=result)
 
 
-_BUILT_INS: Mapping[BuiltInName, tuple[BuiltIn, str, int | None]] = MappingProxyType(
+_BUILT_INS: Mapping[language.BuiltInName, tuple[BuiltIn, str, int | None]] = MappingProxyType(
     {
         "workgroup": (BuiltIn.WorkgroupId, "gl_WorkGroupID", 0),
         "workgroup_y": (BuiltIn.WorkgroupId, "gl_WorkGroupID", 1),
@@ -89,8 +80,8 @@ _BUILT_INS: Mapping[BuiltInName, tuple[BuiltIn, str, int | None]] = MappingProxy
 """The built-in, the name of its variable, and the component of a vector."""
 
 
-@emits(BuiltInScalar)
-def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
+@emits(language.BuiltInScalar)
+def emit_built_in(shader: Shader, operation: language.BuiltInScalar) -> None:
     """Emit the load of a built-in; for the number of invocations, which is constant, the product."""
     module, u32 = shader.module, scalar(shader.module, U32)
     result = shader.define(operation.result)
@@ -122,8 +113,8 @@ def _draw_invocation(shader: Shader, result: int) -> None:
     module.value(Op.ExtInst, u32, module.instruction_set("GLSL.std.450"), GlslStd450.UMin, number, last, result=result)
 
 
-@emits(ScalarArithmetic)
-def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
+@emits(language.ScalarArithmetic)
+def emit_arithmetic(shader: Shader, operation: language.ScalarArithmetic) -> None:
     """Emit arithmetic.
 
     Raises:
@@ -138,8 +129,8 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     compute(shader, op, operation.result, operation.left, operation.right)
 
 
-@emits(ScalarConvert)
-def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
+@emits(language.ScalarConvert)
+def emit_scalar_convert(shader: Shader, operation: language.ScalarConvert) -> None:
     """Emit a conversion; a copy if the types are the same."""
     module, source, target = shader.module, operation.value.type, operation.result.type
     value, type_, result = shader.id(operation.value), scalar(module, target), shader.define(operation.result)
@@ -155,7 +146,7 @@ def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
     module.value(op, type_, value, result=result)
 
 
-_FLOAT_FUNCTIONS: Mapping[ExtendedName, GlslStd450] = MappingProxyType(
+_FLOAT_FUNCTIONS: Mapping[language.ExtendedName, GlslStd450] = MappingProxyType(
     {
         "minimum": GlslStd450.FMin,
         "maximum": GlslStd450.FMax,
@@ -163,21 +154,21 @@ _FLOAT_FUNCTIONS: Mapping[ExtendedName, GlslStd450] = MappingProxyType(
         "absolute": GlslStd450.FAbs,
         "floor": GlslStd450.Floor,
         "fused": GlslStd450.Fma,
-        **{name: GlslStd450.named(function) for name, function in BOUNDED.items()},
+        **{name: GlslStd450.named(function) for name, function in language.BOUNDED.items()},
     }
 )
-_SIGNED_FUNCTIONS: Mapping[ExtendedName, GlslStd450] = MappingProxyType(
+_SIGNED_FUNCTIONS: Mapping[language.ExtendedName, GlslStd450] = MappingProxyType(
     {"minimum": GlslStd450.SMin, "maximum": GlslStd450.SMax, "clamp": GlslStd450.SClamp, "absolute": GlslStd450.SAbs}
 )
-_UNSIGNED_FUNCTIONS: Mapping[ExtendedName, GlslStd450] = MappingProxyType(
+_UNSIGNED_FUNCTIONS: Mapping[language.ExtendedName, GlslStd450] = MappingProxyType(
     {"minimum": GlslStd450.UMin, "maximum": GlslStd450.UMax, "clamp": GlslStd450.UClamp}
 )
 
 
-@emits(Extended)
-def emit_extended(shader: Shader, operation: Extended) -> None:
+@emits(language.Extended)
+def emit_extended(shader: Shader, operation: language.Extended) -> None:
     """Emit the instruction. Raises GeneratorError as ``check_extended``."""
-    check_extended(operation)
+    language.check_extended(operation)
     component = operation.result.type
     table = _FLOAT_FUNCTIONS if component.is_float else _SIGNED_FUNCTIONS if component.is_signed else _UNSIGNED_FUNCTIONS
     operands = [shader.id(operand) for operand in operation.operands]

@@ -14,21 +14,18 @@ from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
 from cts.defects.known import defects_of
-from cts.reference.callbacks import applied
+from cts.reference.callbacks import applied, apply, arguments, grouped, in_order, per_element, reduce, spread
 from cts.reference.evaluate import empty_state
-from cts.reference.per_element import apply, arguments, per_element
-from cts.reference.reduce import grouped, in_order, reduce, spread
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.numerics.formats import encode
 from generators.program.arrays import ArrayLoad
+from generators.program.callbacks import ExtraOperand, PerElement, Reduce, StructOperand, VectorOperand
 from generators.program.control_flow import Condition, Select
 from generators.program.functions import Call, Function, passed_type
 from generators.program.operation import Operation
-from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
 from generators.program.program import Program
-from generators.program.reduce import Reduce
 from generators.program.scalars import ScalarConvert
 from generators.program.values import Matrix, Value, is_matrix, is_scalar
 from generators.program.walking import Change, changed_function, flattened, names_read

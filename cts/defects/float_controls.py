@@ -16,15 +16,17 @@ from cts.reference.values import CERTAIN, MatrixValue
 from generators.numerics.formats import denormals, encode, is_nan, largest_finite, sign_bit, values
 from generators.program.composites import CompositeConstruct
 from generators.program.conversion import Conversion, MatrixConvert
-from generators.program.cooperative_vector_elementwise import (
+from generators.program.cooperative_vectors import CooperativeVectorLoad
+from generators.program.elementwise import (
     CooperativeVectorArithmetic,
     CooperativeVectorConvert,
     CooperativeVectorFunction,
     CooperativeVectorNegate,
     CooperativeVectorTimesScalar,
+    MatrixArithmetic,
+    MatrixNegate,
+    MatrixTimesScalar,
 )
-from generators.program.cooperative_vectors import CooperativeVectorLoad
-from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.float_controls import FloatControl, FloatMode, Modes, modes_of
 from generators.program.load_store import MatrixLoad
 from generators.program.program import Program

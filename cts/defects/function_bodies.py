@@ -14,25 +14,21 @@ from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
 from cts.defects.known import defects_of
-from cts.reference.callbacks import Argument, BlockPointers, applied
+from cts.reference.callbacks import Argument, BlockPointers, applied, apply, arguments, grouped, in_order, spread
 from cts.reference.evaluate import perform
-from cts.reference.per_element import apply, arguments
-from cts.reference.reduce import grouped, in_order, spread
 from cts.reference.scalars import bits_of, numbers
 from cts.reference.state import State
 from cts.reference.trees import Tree
 from cts.reference.values import MatrixValue
 from generators.numerics.formats import encode
 from generators.program.arrays import ArrayStore, AtomicOr
-from generators.program.blocks import BlockLoad
+from generators.program.callbacks import PerElement, Reduce
 from generators.program.control_flow import Branch, Condition, Exit, Loop, ReturnBoth, Switch
-from generators.program.extended import BOUNDED, Extended, ExtendedName
 from generators.program.functions import Call, Function
 from generators.program.operation import Operation
-from generators.program.per_element import PerElement
+from generators.program.pointers import BlockLoad
 from generators.program.program import Program
-from generators.program.reduce import Reduce
-from generators.program.scalars import ScalarArithmetic, ScalarConvert
+from generators.program.scalars import BOUNDED, Extended, ExtendedName, ScalarArithmetic, ScalarConvert
 from generators.program.tensor_access import TensorLoad
 from generators.program.values import Operand, StructType, Value, is_scalar, literal
 from generators.program.variables import VariableLoad, part_type

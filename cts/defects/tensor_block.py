@@ -16,9 +16,9 @@ from cts.reference.tensor import LayoutState, layout_state
 from cts.reference.tensor_access import Place, addressed, load_at, place
 from cts.reference.tensor_addressing import Addresses
 from generators.program.arrays import ArrayLoad
-from generators.program.blocks import BlockLoad
 from generators.program.functions import Function
 from generators.program.operation import Operation
+from generators.program.pointers import BlockLoad
 from generators.program.program import Program
 from generators.program.scalars import ScalarArithmetic, ScalarConvert
 from generators.program.tensor import LayoutSet

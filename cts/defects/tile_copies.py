@@ -9,10 +9,10 @@ from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.reference.state import State
-from cts.reference.tile_copy import tile_copied
+from cts.reference.workgroup import tile_copied
 from generators.program.program import Program
-from generators.program.tile_copy import TileCopied
 from generators.program.values import Operand
+from generators.program.workgroup import TileCopied
 from generators.types import COMPONENT_TYPES
 
 _EVERYWHERE = Operand("everywhere", COMPONENT_TYPES["u32"], "literal", 0xFFFFFFFF)

@@ -13,10 +13,8 @@ from cts.reference.evaluate import perform
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError, Rule
-from generators.program.conversion import MatrixConvert, changes_use
+from generators.program.conversion import MatrixConvert, Transpose, TransposedConvert, UseConvert, changes_use
 from generators.program.program import Program
-from generators.program.transposed_conversion import TransposedConvert
-from generators.program.use_conversion import Transpose, UseConvert
 
 _Transposition = Transpose | TransposedConvert
 _Change = MatrixConvert | UseConvert | _Transposition

@@ -13,22 +13,17 @@ from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.defects.vectors import bent, of_first
 from cts.reference.composites import construct, copy_memory
+from cts.reference.construction import constant, null, splat
 from cts.reference.control_flow import repeat, select, trip_counts
-from cts.reference.cooperative_vectors import constant, null, splat
 from cts.reference.evaluate import perform
 from cts.reference.state import State
 from cts.reference.trees import taken
 from cts.reference.values import MatrixValue
 from cts.reference.variables import define, variable_store
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory
+from generators.program.construction import CooperativeVectorConstant, CooperativeVectorNull, CooperativeVectorSplat
 from generators.program.control_flow import Branch, Loop, PerInvocation, Select, Switch
-from generators.program.cooperative_vectors import (
-    CooperativeVectorConstant,
-    CooperativeVectorExtract,
-    CooperativeVectorInsert,
-    CooperativeVectorNull,
-    CooperativeVectorSplat,
-)
+from generators.program.cooperative_vectors import CooperativeVectorExtract, CooperativeVectorInsert
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.values import ArrayType, CooperativeVectorType, Operand, ScalarValue, StructType, ValueType, is_cooperative_vector

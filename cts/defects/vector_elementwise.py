@@ -11,11 +11,11 @@ import numpy as np
 from cts.defects.defect import Defect, each_and_all, every
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
-from cts.reference import cooperative_vector_elementwise as on_vectors
+from cts.reference import elementwise as on_vectors
 from cts.reference.state import State
 from generators.errors import GeneratorError, Rule
 from generators.program.conversion import Conversion
-from generators.program.cooperative_vector_elementwise import (
+from generators.program.elementwise import (
     BitOperator,
     CooperativeVectorArithmetic,
     CooperativeVectorBits,
@@ -24,10 +24,10 @@ from generators.program.cooperative_vector_elementwise import (
     CooperativeVectorNegate,
     CooperativeVectorNot,
     CooperativeVectorTimesScalar,
+    Operator,
     VectorFunction,
     takes,
 )
-from generators.program.elementwise import Operator
 from generators.program.program import Program
 from generators.program.values import Scalar, Value
 

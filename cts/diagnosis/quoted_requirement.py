@@ -10,27 +10,13 @@ from types import MappingProxyType
 import cts.defects
 from cts.verdict.failure import Fit, Match, Mismatch
 from generators.casebook.document import read_document
-from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
-from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.tensor_access import TensorLoad
 from generators.program.walking import flattened
 
 FILE = Path(cts.defects.__file__).with_name("broken_requirements.yaml")
 
 _MOVES = frozenset({"", "KHR-STORE-01", "CM2-ST-01", "CV-ST-01"})
 """The requirements of instructions that only move a value."""
-
-COMPUTED: Mapping[type[Operation], tuple[str, ...]] = MappingProxyType(
-    {
-        TensorLoad: ("DV-SEM-01", "CM2-DEC-06"),
-        ConstructCoopMat: ("QC-CC-04", "QC-CC-05"),
-        ExtractCoopMat: ("QC-CX-02",),
-        BitCastArray: ("QC-BC-03",),
-        ExtractSubArray: ("QC-SA-04",),
-    }
-)
-"""Operations that make a value without a requirement in the reference model, and the requirements that their results rest on."""
 
 
 @cache
@@ -58,5 +44,5 @@ def requirement(mismatch: Mismatch, matches: Sequence[Match], program: Program, 
         candidates += known.get(match.id) or known.get(match.id.partition(".")[0], ())
     if not candidates and mismatch.matrix is not None and mismatch.requirement in _MOVES:
         for operation in reversed(list(flattened(program.operations))):
-            candidates += COMPUTED.get(type(operation), ())
+            candidates += operation.rests_on
     return next((id_ for id_ in candidates if id_ in exercised), mismatch.requirement)

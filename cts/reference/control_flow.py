@@ -17,23 +17,11 @@ from cts.reference.trees import Tree, selected
 from cts.reference.values import select as select_lanes
 from cts.reference.variables import define, merge, value_of
 from generators.errors import GeneratorError, Rule
-from generators.program.control_flow import (
-    Branch,
-    Condition,
-    Exit,
-    Loop,
-    Merged,
-    PerInvocation,
-    Relation,
-    ReturnBoth,
-    Select,
-    Stated,
-    Switch,
-)
+from generators.program import control_flow as language
 from generators.program.operation import Operation
 from generators.program.values import AnyValue, Operand, Selected, extent, is_scalar
 
-_RELATIONS: Mapping[Relation, Callable[[Any, Any], Any]] = MappingProxyType(
+_RELATIONS: Mapping[language.Relation, Callable[[Any, Any], Any]] = MappingProxyType(
     {
         "equal": operator.eq,
         "not_equal": operator.ne,
@@ -45,7 +33,7 @@ _RELATIONS: Mapping[Relation, Callable[[Any, Any], Any]] = MappingProxyType(
 )
 
 
-def holds(state: State, condition: Condition) -> np.ndarray:
+def holds(state: State, condition: language.Condition) -> np.ndarray:
     """Tell whether the condition holds, bool, (instances,).
 
     Raises:
@@ -70,15 +58,15 @@ def holds(state: State, condition: Condition) -> np.ndarray:
     return np.asarray(_RELATIONS[condition.relation](left, right))
 
 
-def _compared(state: State, condition: Condition) -> tuple[np.ndarray, np.ndarray]:
+def _compared(state: State, condition: language.Condition) -> tuple[np.ndarray, np.ndarray]:
     """Return whether a condition on ranges holds, and whether that is certain: the ranges do not overlap, or have one value each."""
     left, right = bounds(state, condition.left), bounds(state, condition.right)
     single = (left.low == left.high) & (right.low == right.high)
     return np.asarray(_RELATIONS[condition.relation](left.center, right.center)), single | (left.high < right.low) | (right.high < left.low)
 
 
-@evaluates(Select)
-def select(state: State, operation: Select) -> None:
+@evaluates(language.Select)
+def select(state: State, operation: language.Select) -> None:
     """Choose a whole value in each invocation by the condition. If both numbers are equal, the condition may be unknown.
 
     Raises:
@@ -100,7 +88,7 @@ def select(state: State, operation: Select) -> None:
     state.scalars[operation.result.name] = np.where(holds(state, condition), then, otherwise)
 
 
-def _select_values(state: State, operation: Select) -> None:
+def _select_values(state: State, operation: language.Select) -> None:
     """Choose between vectors and other values that are not scalars."""
     chosen = holds(state, operation.condition)
     parts: list[tuple[np.ndarray, Tree]] = []
@@ -111,7 +99,7 @@ def _select_values(state: State, operation: Select) -> None:
     merge(state, operation.result.name, parts)
 
 
-def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], merged: Sequence[Merged]) -> None:
+def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], merged: Sequence[language.Merged]) -> None:
     """Run ``arms[taken[i]]`` in the i-th executing instance, and merge the results of the arms. Other values of an arm are unknown after
     it.
     """
@@ -130,14 +118,14 @@ def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], m
         merge(state, item.result.name, [(where, value_of(part, item.sources[number])) for number, where, part in remaining])
 
 
-@evaluates(Branch)
-def branch(state: State, operation: Branch) -> None:
+@evaluates(language.Branch)
+def branch(state: State, operation: language.Branch) -> None:
     """Run ``then`` where the condition holds, and the other arm elsewhere."""
     taken = np.where(holds(state, operation.condition), 0, 1)
     take(state, taken, (operation.then, operation.otherwise), operation.merged)
 
 
-def chosen_arm(state: State, operation: Switch) -> np.ndarray:
+def chosen_arm(state: State, operation: language.Switch) -> np.ndarray:
     """Return the index of the arm that each instance takes; the default has the last index."""
     selector = state.scalar(operation.selector)
     taken = np.full(len(selector), len(operation.arms))
@@ -146,13 +134,13 @@ def chosen_arm(state: State, operation: Switch) -> np.ndarray:
     return taken
 
 
-@evaluates(Switch)
-def switch(state: State, operation: Switch) -> None:
+@evaluates(language.Switch)
+def switch(state: State, operation: language.Switch) -> None:
     """Take the arm whose literals include the selector, otherwise the default."""
     take(state, chosen_arm(state, operation), (*(arm.body for arm in operation.arms), operation.default), operation.merged)
 
 
-def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndarray | None = None) -> None:
+def repeat(state: State, operation: language.Loop, indices: Iterable[int], trips: np.ndarray | None = None) -> None:
     """Run the body for each of ``indices``, the numbers of iterations. All carried values change at once.
 
     Args:
@@ -173,7 +161,7 @@ def repeat(state: State, operation: Loop, indices: Iterable[int], trips: np.ndar
         alive = alive & np.isin(numbers, state.instances) & ~np.isin(numbers, left)
 
 
-def trip_counts(state: State, operation: Loop) -> np.ndarray:
+def trip_counts(state: State, operation: language.Loop) -> np.ndarray:
     """Return the number of times that each instance runs the body, int64.
 
     Raises:
@@ -186,15 +174,15 @@ def trip_counts(state: State, operation: Loop) -> np.ndarray:
     return np.asarray(np.maximum(-((start - limit) // step), 0))
 
 
-@evaluates(Loop)
-def loop(state: State, operation: Loop) -> None:
+@evaluates(language.Loop)
+def loop(state: State, operation: language.Loop) -> None:
     """Run the body for the trip count."""
     trips = trip_counts(state, operation)
     repeat(state, operation, range(int(trips.max(initial=0))), trips)
 
 
-@evaluates(Exit)
-def leave(state: State, operation: Exit) -> None:
+@evaluates(language.Exit)
+def leave(state: State, operation: language.Exit) -> None:
     """Return early: the instances for which the condition holds run the body and nothing after it.
 
     Raises:
@@ -217,8 +205,8 @@ def return_where(state: State, taken: np.ndarray, body: Sequence[Operation], ret
         state.drop_returned()
 
 
-@evaluates(ReturnBoth)
-def return_both(state: State, operation: ReturnBoth) -> None:
+@evaluates(language.ReturnBoth)
+def return_both(state: State, operation: language.ReturnBoth) -> None:
     """Let every instance return, from the arm of its condition; nothing after it runs."""
     taken = holds(state, operation.condition)
     numbers = state.instances[~taken]
@@ -227,7 +215,7 @@ def return_both(state: State, operation: ReturnBoth) -> None:
         return_where(state, np.isin(state.instances, numbers), operation.otherwise, operation.otherwise_returned)
 
 
-def _iterate(state: State, operation: Loop, index: int, positions: np.ndarray) -> np.ndarray:
+def _iterate(state: State, operation: language.Loop, index: int, positions: np.ndarray) -> np.ndarray:
     """Run one iteration in the instances at ``positions``. Return the indices of the instances that leave the loop."""
     part = state.part(positions)
     part.scalars[operation.index.name] = part.scalar(operation.start) + np.uint64(index) * part.scalar(operation.step)
@@ -255,11 +243,11 @@ def _iterate(state: State, operation: Loop, index: int, positions: np.ndarray) -
     return left
 
 
-def _segments(body: Sequence[Operation]) -> Iterator[tuple[list[Operation], Exit | None]]:
+def _segments(body: Sequence[Operation]) -> Iterator[tuple[list[Operation], language.Exit | None]]:
     """Yield the operations between exits from the iteration, each group with the exit that follows."""
     segment: list[Operation] = []
     for operation in body:
-        if isinstance(operation, Exit) and operation.kind != "return":
+        if isinstance(operation, language.Exit) and operation.kind != "return":
             yield segment, operation
             segment = []
         else:
@@ -267,8 +255,8 @@ def _segments(body: Sequence[Operation]) -> Iterator[tuple[list[Operation], Exit
     yield segment, None
 
 
-@evaluates(PerInvocation)
-def per_invocation(state: State, operation: PerInvocation) -> None:
+@evaluates(language.PerInvocation)
+def per_invocation(state: State, operation: language.PerInvocation) -> None:
     """Run the body in all invocations, each with its results from earlier regions.
 
     Raises:
@@ -314,7 +302,7 @@ def lanes_of(state: State, size: int) -> State:
     return inside
 
 
-@evaluates(Stated)
-def stated(state: State, operation: Stated) -> None:
+@evaluates(language.Stated)
+def stated(state: State, operation: language.Stated) -> None:
     """Perform the stated effect instead of the code."""
     state.perform(state, operation.effect)

@@ -1,5 +1,4 @@
-"""Cooperative vectors of single invocations: loads and stores, constructed values, and components at a run-time index (CV-LD-*, CV-ST-*,
-CV-COMP-*).
+"""Cooperative vectors of single invocations: loads and stores, and components at a run-time index (CV-LD-*, CV-ST-*, CV-COMP-*).
 
 The value of a vector in the model is a MatrixValue of one row: (invocations, 1, components).
 """
@@ -9,25 +8,22 @@ from __future__ import annotations
 import numpy as np
 
 from cts.reference.components import extracted, inserted
+from cts.reference.construction import check_component
 from cts.reference.memory import Memory, stored
 from cts.reference.state import State, evaluates
-from cts.reference.values import MatrixValue, UndefinedMatrix, reshaped
+from cts.reference.values import MatrixValue, reshaped
 from cts.reference.vector_moves import accessed, kept
 from generators.errors import GeneratorError, Rule
 from generators.program.cooperative_vectors import (
     VECTOR_ALIGNMENT,
-    CooperativeVectorConstant,
     CooperativeVectorExtract,
     CooperativeVectorInsert,
     CooperativeVectorLoad,
-    CooperativeVectorNull,
-    CooperativeVectorSplat,
     CooperativeVectorStore,
-    CooperativeVectorUndefined,
     VectorComponentsStored,
 )
 from generators.program.memory import Array
-from generators.program.values import CooperativeVector, CooperativeVectorType, ScalarValue
+from generators.program.values import CooperativeVectorType, ScalarValue
 
 
 def byte_offsets(state: State, array: Array, offset: ScalarValue, alignment: int, what: str) -> np.ndarray:
@@ -144,60 +140,6 @@ def store_rows(state: State, memory: Memory, value: MatrixValue, offsets: np.nda
     memory.store(offsets.reshape(1, 1, -1), row, name, cells, (int(lanes.max()) + 1, 1, count))
 
 
-def _filled(state: State, type_: CooperativeVectorType, values: np.ndarray) -> MatrixValue:
-    """Return vectors whose components are ``values``, uint64, that broadcast to (invocations, 1, components)."""
-    bits = values.astype(type_.component.bits_dtype)
-    return MatrixValue(type_.component, np.broadcast_to(bits, (len(state.instances), 1, type_.count)))
-
-
-@evaluates(CooperativeVectorSplat)
-def splat(state: State, operation: CooperativeVectorSplat) -> None:
-    """Make every component the one constituent (CV-COMP-04)."""
-    result, value = operation.result, operation.value
-    _check_component(result, value)
-    made = _filled(state, result.type, state.scalar(value)[:, None, None])
-    state.matrices[result.name] = made
-
-
-@evaluates(CooperativeVectorConstant)
-def constant(state: State, operation: CooperativeVectorConstant) -> None:
-    """Make the constant, as it is specialized (CV-COMP-01)."""
-    state.matrices[operation.result.name] = constant_vector(state, operation)
-
-
-def constant_vector(state: State, operation: CooperativeVectorConstant) -> MatrixValue:
-    """Return the vector of the constituents: one for each component, or one for all of them if it is replicated.
-
-    Raises:
-        GeneratorError: their number is neither of the two, or they have another type.
-    """
-    type_, values = operation.result.type, operation.values
-    if len(values) != (1 if operation.replicated else type_.count):
-        raise GeneratorError(
-            Rule.OPERAND_COUNT, f"{operation.result.name} has {type_.count} components and {len(values)} constituents; give one for each"
-        )
-    for value in values:
-        _check_component(operation.result, value)
-    return _filled(state, type_, np.array([state.operand(value) for value in values], np.uint64))
-
-
-@evaluates(CooperativeVectorNull)
-def null(state: State, operation: CooperativeVectorNull) -> None:
-    """Make a vector of zeros."""
-    state.matrices[operation.result.name] = null_vector(state, operation.result.type)
-
-
-def null_vector(state: State, type_: CooperativeVectorType) -> MatrixValue:
-    """Return a vector of zeros; for floats, positive zeros."""
-    return _filled(state, type_, np.zeros(1, np.uint64))
-
-
-@evaluates(CooperativeVectorUndefined)
-def undefined(state: State, operation: CooperativeVectorUndefined) -> None:
-    """Make a vector without any value."""
-    state.matrices[operation.result.name] = UndefinedMatrix(operation.result.name)
-
-
 @evaluates(CooperativeVectorExtract)
 def extract(state: State, operation: CooperativeVectorExtract) -> None:
     """Take the component that each invocation's index names (CV-COMP-02).
@@ -216,14 +158,7 @@ def insert(state: State, operation: CooperativeVectorInsert) -> None:
     Raises:
         GeneratorError: there is no such component, or the vector has a range of allowed values.
     """
-    _check_component(operation.result, operation.part)
+    check_component(operation.result, operation.part)
     at = state.scalar(operation.index).astype(np.int64)
     made = inserted(state.matrices[operation.vector.name], at, state.scalar(operation.part))
     state.matrices[operation.result.name] = kept(state, made)
-
-
-def _check_component(vector: CooperativeVector, value: ScalarValue) -> None:
-    if value.type is not vector.type.component:
-        raise GeneratorError(
-            "CV-COMP-01", f"{vector.name} of {vector.type.component} is made from a {value.type}; use one type (CV-COMP-01)"
-        )

@@ -1,28 +1,40 @@
-"""Arithmetic on the elements of matrices (KHR-ARI-*, facts.md C5 to C9, C29, C30)."""
+"""Arithmetic on the elements of matrices (KHR-ARI-*, facts.md C5 to C9, C29, C30), and instructions on the components of cooperative
+vectors: the same arithmetic, bits and shifts, conversions, and functions (CV-ARI-*, CV-BIT-01, CV-CVT-*)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from cts.reference import float_controls, single_precision
+from cts.reference.components import check_signs
+from cts.reference.conversion import converted_under
 from cts.reference.quotients import DIVISION_ULP, check_divisors, quotients
 from cts.reference.state import State, evaluates
-from cts.reference.values import CERTAIN, Choice, MatrixValue, Range
+from cts.reference.values import CERTAIN, Certain, Choice, MatrixValue
+from cts.reference.vector_functions import function_of
+from cts.reference.vector_moves import has_rules, recast
 from cts.verdict.expected import Authority
 from generators.errors import GeneratorError, Rule
 from generators.numerics.error_bounds import quotient_bounds
 from generators.numerics.error_free import two_product, two_sum
 from generators.numerics.formats import denormals, encode, integers, largest_finite, smallest_normal, values
 from generators.numerics.rounding import correctly_rounded, nearest, neighbours, rounded_by_bfloat16
-from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
+from generators.program import elementwise as language
+from generators.program.conversion import Conversion
 from generators.program.float_controls import NO_MODES, Modes
+from generators.program.values import CooperativeVector, Matrix, is_matrix
 from generators.types import COMPONENT_TYPES, ComponentType
 
 BY_ELEMENTS = Authority("KHR-ARI-02")
 
 _FLOATS_ONLY, _INTEGERS_ONLY = ("divide",), ("signed_divide", "unsigned_divide")
+ARITHMETIC, SCALED, BITS, CONVERTED, BITCAST = (Authority(id_) for id_ in ("CV-ARI-01", "CV-ARI-03", "CV-BIT-01", "CV-CVT-01", "CV-CVT-02"))
+
+_OF_MATRICES = ("KHR-ARI-02", "KHR-CVT-01")
+"""Requirements for matrices -> the corresponding requirements for vectors."""
 
 
 def _finite(numbers: np.ndarray) -> np.ndarray:
@@ -104,11 +116,11 @@ def _float_division(left: MatrixValue, right: MatrixValue) -> MatrixValue:
         single = COMPONENT_TYPES["f32"]
         lowest, highest = quotient_bounds(single, x, y, DIVISION_ULP)
         singles = neighbours(single, lowest)[1], neighbours(single, highest)[0]
-        low, high = rounded_by_bfloat16(*neighbours(component, found.rounded), singles)
+        low, high = rounded_by_bfloat16(*neighbours(component, found.center), singles)
         others = () if (low == high).all() else (encode(component, high),)
         return MatrixValue(component, encode(component, low), True, Choice(others) if others else CERTAIN, authority=BY_ELEMENTS)
-    bits = encode(component, nearest(component, found.rounded))
-    return MatrixValue(component, bits, True, Range(found.low, found.high, found.rounded), authority=BY_ELEMENTS)
+    bits = encode(component, nearest(component, found.center))
+    return MatrixValue(component, bits, True, found, authority=BY_ELEMENTS)
 
 
 def _integer_division(left: MatrixValue, right: MatrixValue, signed: bool) -> np.ndarray:
@@ -176,28 +188,173 @@ def negated(value: MatrixValue, modes: Modes = NO_MODES) -> MatrixValue:
     return single_precision.negated(expected, value)
 
 
-@evaluates(MatrixNegate)
-def negate(state: State, operation: MatrixNegate) -> None:
+def _of_vectors(value: MatrixValue, authority: Authority) -> MatrixValue:
+    """Return the value as the result of an instruction on vectors. Requirements about execution modes have the same number for both."""
+    requirement = value.authority.requirement
+    if requirement in _OF_MATRICES:
+        return replace(value, authority=replace(value.authority, requirement=authority.requirement))
+    return replace(value, authority=replace(value.authority, requirement=requirement.replace("KHR-FC-", "CV-FC-")))
+
+
+def _define(state: State, result: Matrix | CooperativeVector, value: MatrixValue, authority: Authority) -> None:
+    """Define a result with ``value``; ``authority`` is its basis if it is a vector."""
+    state.matrices[result.name] = value if is_matrix(result) else _of_vectors(value, authority)
+
+
+@evaluates(language.MatrixNegate, language.CooperativeVectorNegate)
+def negate(state: State, operation: language.MatrixNegate | language.CooperativeVectorNegate) -> None:
     """See ``negated``."""
     value = state.matrices[operation.operand.name]
-    state.matrices[operation.result.name] = negated(value, float_controls.modes(state, value.component))
+    _define(state, operation.result, negated(value, float_controls.modes(state, value.component)), ARITHMETIC)
 
 
-@evaluates(MatrixArithmetic)
-def arithmetic(state: State, operation: MatrixArithmetic) -> None:
+@evaluates(language.MatrixArithmetic, language.CooperativeVectorArithmetic)
+def arithmetic(state: State, operation: language.MatrixArithmetic | language.CooperativeVectorArithmetic) -> None:
     """See ``combine``."""
     left, right = state.matrices[operation.left.name], state.matrices[operation.right.name]
     modes = float_controls.modes(state, left.component)
-    state.matrices[operation.result.name] = combine(operation.operator, left, right, operation.no_contraction, modes)
+    _define(state, operation.result, combine(operation.operator, left, right, operation.no_contraction, modes), ARITHMETIC)
 
 
-@evaluates(MatrixTimesScalar)
-def times_scalar(state: State, operation: MatrixTimesScalar) -> None:
-    """Multiply by a matrix of one value (KHR-ARI-05)."""
-    matrix = state.matrices[operation.matrix.name]
-    if operation.scalar.type is not matrix.component:
-        raise GeneratorError("KHR-ARI-05", f"the scalar {operation.scalar.name} is not of the matrix's component type (KHR-ARI-05)")
-    bits = state.scalar(operation.scalar).astype(matrix.component.bits_dtype)
-    factor = MatrixValue(matrix.component, np.broadcast_to(bits[:, None, None], matrix.bits.shape))
-    modes = float_controls.modes(state, matrix.component)
-    state.matrices[operation.result.name] = combine("multiply", matrix, factor, operation.no_contraction, modes)
+@evaluates(language.MatrixTimesScalar, language.CooperativeVectorTimesScalar)
+def times_scalar(state: State, operation: language.MatrixTimesScalar | language.CooperativeVectorTimesScalar) -> None:
+    """Multiply by a matrix or a vector of one value (KHR-ARI-05, CV-ARI-03).
+
+    Raises:
+        GeneratorError: the scalar is of another type than the components, or a vector has integers.
+    """
+    result, scalar, of_matrix = operation.result, operation.scalar, isinstance(operation, language.MatrixTimesScalar)
+    value = state.matrices[operation.matrix.name if isinstance(operation, language.MatrixTimesScalar) else operation.vector.name]
+    component = value.component
+    if scalar.type is not component or not (of_matrix or component.is_float):
+        rule = "KHR-ARI-05" if of_matrix else "CV-ARI-03"
+        raise GeneratorError(rule, f"{result.name} multiplies {component} by {scalar.type}; use one type, for vectors of floats ({rule})")
+    bits = state.scalar(scalar).astype(component.bits_dtype)
+    factor = MatrixValue(component, np.broadcast_to(bits[:, None, None], value.bits.shape))
+    modes = float_controls.modes(state, component)
+    _define(state, result, combine("multiply", value, factor, operation.no_contraction, modes), SCALED)
+
+
+@evaluates(language.CooperativeVectorNot)
+def invert(state: State, operation: language.CooperativeVectorNot) -> None:
+    """Complement every bit."""
+    (operand,) = _integers(state, operation.operand.name)
+    state.matrices[operation.result.name] = MatrixValue(operand.component, ~operand.bits, authority=BITS)
+
+
+@evaluates(language.CooperativeVectorBits)
+def bits(state: State, operation: language.CooperativeVectorBits) -> None:
+    """See ``combined_bits``."""
+    left, right = _integers(state, operation.left.name, operation.right.name)
+    state.matrices[operation.result.name] = combined_bits(operation.operator, left, right)
+
+
+def _integers(state: State, *names: str) -> list[MatrixValue]:
+    found = [state.matrices[name] for name in names]
+    if any(one.component.is_float for one in found):
+        raise GeneratorError("CV-BIT-01", f"{', '.join(names)}: instructions on bits need integers (CV-BIT-01)")
+    return found
+
+
+def combined_bits(operator: language.BitOperator, left: MatrixValue, right: MatrixValue) -> MatrixValue:
+    """Return ``left`` (operator) ``right`` of integers, component by component (CV-BIT-01).
+
+    Raises:
+        GeneratorError: a shift amount, read as unsigned, is the width or more, which is undefined (SPIR-V 3.42.14); or the types differ.
+    """
+    component, x, y = left.component, left.bits, right.bits
+    if right.component is not component or x.shape != y.shape:
+        raise GeneratorError(Rule.TYPES_DIFFER, "the operands of an instruction on bits are of different types; use one (CV-BIT-01)")
+    if operator.startswith("shift") and (y >= component.bits).any():
+        raise GeneratorError(Rule.SHIFT, f"{component} is shifted by its width or more, which is undefined; shift by less")
+    match operator:
+        case "and":
+            found = x & y
+        case "or":
+            found = x | y
+        case "xor":
+            found = x ^ y
+        case "shift_left":
+            found = x << y
+        case "shift_right_logical":
+            found = x >> y
+        case "shift_right_arithmetic":
+            signed = f"i{component.bytes}"
+            found = (x.view(signed) >> y.view(signed)).view(component.bits_dtype)
+    return MatrixValue(component, found, authority=BITS)
+
+
+@evaluates(language.CooperativeVectorConvert)
+def convert(state: State, operation: language.CooperativeVectorConvert) -> None:
+    """Convert every component (CV-CVT-01), or keep its bits (CV-CVT-02).
+
+    Raises:
+        GeneratorError: the instruction does not take these types, the result is undefined, or a bitcast reveals the free sign of a zero.
+    """
+    if not language.converts(operation):
+        raise GeneratorError(
+            Rule.NO_CONVERSION,
+            f"Op{operation.conversion.value} from {operation.vector.type.component} to {operation.result.type.component} is not allowed; "
+            "see generators.program.conversion.conversions (CV-CVT-01, CV-CVT-02)",
+        )
+    value, target = state.matrices[operation.vector.name], operation.result.type.component
+    if operation.conversion is Conversion.BITCAST:
+        ruled = value.permitted is not None or has_rules(state, value.component) or has_rules(state, target)
+        state.matrices[operation.result.name] = recast(state, value, target) if ruled else bitcast(value, target)
+        return
+    convert_by(state, operation.result.name, value, target, operation.conversion)
+
+
+def convert_by(state: State, name: str, value: MatrixValue, target: ComponentType, conversion: Conversion) -> None:
+    """Convert ``value`` to ``target`` by an instruction other than OpBitcast, under the program's execution modes, and call it ``name``.
+    If a load may have changed the value, the results of what it may have loaded are permitted as well."""
+    expected = _of_vectors(converted_under(state, replace(value, permitted=None), target, conversion), CONVERTED)
+    loaded = value.permitted if isinstance(value.permitted, Choice) else None
+    if loaded is None or loaded.free is not None:
+        expected = _of_vectors(converted_under(state, value, target, conversion), CONVERTED)
+    elif isinstance(expected.known, Certain | Choice):
+        inside = expected.expectation().expected
+        results = [
+            bits
+            for other in loaded.others
+            for bits in converted_under(state, MatrixValue(value.component, other), target, conversion).expected_bits
+            if not inside.contains(bits).all()
+        ]
+        if results:
+            others = expected.permitted.others if isinstance(expected.permitted, Choice) else ()
+            authority = replace(expected.authority, quality=value.authority.quality)
+            expected = replace(expected, permitted=Choice((*expected.expected_bits[1:], *others, *results)), authority=authority)
+    state.matrices[name] = expected
+
+
+def bitcast(value: MatrixValue, target: ComponentType) -> MatrixValue:
+    """Return the same bits as numbers of another type of the same width (CV-CVT-02); denormals stay (Vulkan, "Precision and Operation of
+    SPIR-V Instructions").
+
+    Raises:
+        GeneratorError: the sign of a zero is free, or the value has a range.
+    """
+    every = value.every_bits
+    for found in every:
+        check_signs(value, found)
+    known = Choice(every[1:]) if len(every) > 1 else CERTAIN
+    return MatrixValue(target, every[0], target.is_float, known, authority=BITCAST)
+
+
+@evaluates(language.CooperativeVectorFunction)
+def function(state: State, operation: language.CooperativeVectorFunction) -> None:
+    """See cts.reference.vector_functions.
+
+    Raises:
+        GeneratorError: the number of arguments is not the function's, or as ``function_of``.
+    """
+    arguments = [state.matrices[argument.name] for argument in operation.arguments]
+    if len(arguments) != language.ARGUMENTS[operation.function]:
+        raise GeneratorError(
+            Rule.OPERAND_COUNT, f"{operation.function} takes {language.ARGUMENTS[operation.function]} arguments and gets {len(arguments)}"
+        )
+    modes = float_controls.modes(state, arguments[0].component)
+    if modes.denormals == "free" and not modes.special:
+        # Each function may take a denormal for zero, as a load may have done before it; it refuses NaN and infinities.
+        arguments = [replace(argument, permitted=None) for argument in arguments]
+    state.matrices[operation.result.name] = function_of(operation.function, arguments, modes)

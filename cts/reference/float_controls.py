@@ -260,6 +260,6 @@ def _quotient(component: ComponentType, x: np.ndarray, y: np.ndarray, modes: Mod
         raise GeneratorError(
             Rule.DENORMAL_RESULT, "a quotient may be denormal or not, or flushed or not; make it larger, or flush it (facts.md C29)"
         )
-    low, high, quotient = (np.where(tiny, 0.0, each) for each in (found.low, found.high, found.rounded))
+    low, high, quotient = (np.where(tiny, 0.0, each) for each in (found.low, found.high, found.center))
     bits = encode(component, nearest(component, quotient))
     return MatrixValue(component, bits, True, Range(low, high, quotient), authority=_FLUSHED if tiny.any() else fallback)

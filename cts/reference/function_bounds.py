@@ -7,7 +7,6 @@ Ranges are computed in float64. Their ends move outward by the possible float64 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from types import MappingProxyType
 
@@ -20,28 +19,14 @@ from generators.numerics.error_bounds import least_distance
 from generators.numerics.error_free import two_sum
 from generators.numerics.formats import denormals, encode, largest_finite, smallest_normal, values
 from generators.numerics.rounding import nearest, neighbours, ulp
-from generators.program.extended import BoundedFunction
 from generators.program.float_controls import NO_MODES, Modes
+from generators.program.scalars import BoundedFunction
 from generators.types import ComponentType
 
 _LOST = 2.0**-50
 """Maximum error of float64 functions and of the sums of their bounds, relative to the result."""
 
 _DIVISION_ULP = 2.5
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Bounds of results, float64 arrays of one shape.
-
-    Attributes:
-        low, high: the ends, inclusive.
-        center: the true value, rounded to float64.
-    """
-
-    low: np.ndarray
-    high: np.ndarray
-    center: np.ndarray
 
 
 def within_bounds(
@@ -69,7 +54,7 @@ def within_bounds(
     possible = [tuple(readings(one, modes)) for one in arguments]
     every = [_BOUNDED[function](component, *chosen) for chosen in product(*possible)]
     low, high = np.minimum.reduce([one.low for one in every]), np.maximum.reduce([one.high for one in every])
-    return ranged(component, Bounds(low, high, every[0].center), function, authority)
+    return ranged(component, Range(low, high, every[0].center), function, authority)
 
 
 def readings(value: MatrixValue, modes: Modes) -> Iterator[np.ndarray]:
@@ -92,7 +77,7 @@ def readings(value: MatrixValue, modes: Modes) -> Iterator[np.ndarray]:
             yield np.where(flushed, 0.0, numbers)
 
 
-def ranged(component: ComponentType, bounds: Bounds, what: str, authority: Authority) -> MatrixValue:
+def ranged(component: ComponentType, bounds: Range, what: str, authority: Authority) -> MatrixValue:
     """Return results within bounds. The bounds include zero if a result may be denormal (facts.md C29); results with equal ends are exact.
 
     Raises:
@@ -108,10 +93,10 @@ def ranged(component: ComponentType, bounds: Bounds, what: str, authority: Autho
     return MatrixValue(component, bits, True, known, authority=authority)
 
 
-def _around(center: np.ndarray, distance: np.ndarray) -> Bounds:
+def _around(center: np.ndarray, distance: np.ndarray) -> Range:
     """Return the bounds at ``distance`` from results whose nearest float64 is ``center``."""
     lost = np.abs(center) * _LOST
-    return Bounds(center - distance - lost, center + distance + lost, center)
+    return Range(center - distance - lost, center + distance + lost, center)
 
 
 def _exponential_ulp(component: ComponentType, x: np.ndarray, result: np.ndarray) -> np.ndarray:
@@ -122,24 +107,20 @@ def _exponential_ulp(component: ComponentType, x: np.ndarray, result: np.ndarray
     return np.asarray(((1 if component.bits == 16 else 3) + 2 * np.abs(x)) * step)
 
 
-def _exp(component: ComponentType, x: np.ndarray) -> Bounds:
+def _exp(component: ComponentType, x: np.ndarray, function: np.ufunc = np.exp, name: BoundedFunction = "Exp") -> Range:
     with np.errstate(over="ignore"):
-        result = np.exp(x)
+        result = function(x)
     if (result > largest_finite(component)).any():
-        raise GeneratorError(Rule.OVERFLOW, f"Exp may overflow {component}; make its arguments smaller (facts.md C30)")
+        raise GeneratorError(Rule.OVERFLOW, f"{name} may overflow {component}; make its arguments smaller (facts.md C30)")
     return _around(result, _exponential_ulp(component, x, result))
 
 
-def _exp2(component: ComponentType, x: np.ndarray) -> Bounds:
+def _exp2(component: ComponentType, x: np.ndarray) -> Range:
     """Return the bounds of exp2, which has the error bound of exp."""
-    with np.errstate(over="ignore"):
-        result = np.exp2(x)
-    if (result > largest_finite(component)).any():
-        raise GeneratorError(Rule.OVERFLOW, f"Exp2 may overflow {component}; make its arguments smaller (facts.md C30)")
-    return _around(result, _exponential_ulp(component, x, result))
+    return _exp(component, x, np.exp2, "Exp2")
 
 
-def _inverse_sqrt(component: ComponentType, x: np.ndarray) -> Bounds:
+def _inverse_sqrt(component: ComponentType, x: np.ndarray) -> Range:
     """Return the bounds of the inverse square root: 2 ULP."""
     if (x < smallest_normal(component)).any():
         raise GeneratorError(
@@ -149,7 +130,7 @@ def _inverse_sqrt(component: ComponentType, x: np.ndarray) -> Bounds:
     return _around(result, 2 * least_distance(component, result))
 
 
-def _log(component: ComponentType, x: np.ndarray) -> Bounds:
+def _log(component: ComponentType, x: np.ndarray) -> Range:
     """Return the bounds of log: 3 ULP outside [0.5, 2]; inside, an absolute error below 2**-21 in f32, 2**-7 in f16."""
     if (x < smallest_normal(component)).any():
         raise GeneratorError(
@@ -163,21 +144,21 @@ def _log(component: ComponentType, x: np.ndarray) -> Bounds:
     # The bound itself is excluded, which only matters where the result is exact.
     exact = x == 1.0
     below = np.nextafter(absolute, 0.0)
-    return Bounds(np.where(exact, -below, bounds.low), np.where(exact, below, bounds.high), result)
+    return Range(np.where(exact, -below, bounds.low), np.where(exact, below, bounds.high), result)
 
 
-def _atan(component: ComponentType, x: np.ndarray) -> Bounds:
+def _atan(component: ComponentType, x: np.ndarray) -> Range:
     """Return the bounds of atan: 4096 ULP in f32, 5 ULP in f16."""
     result = np.arctan(x)
     return _around(result, (5 if component.bits == 16 else 4096) * least_distance(component, result))
 
 
-def _inherited(exact: np.ndarray, low: np.ndarray, high: np.ndarray) -> Bounds:
+def _inherited(exact: np.ndarray, low: np.ndarray, high: np.ndarray) -> Range:
     """Return the bounds around ``exact`` at the distance of a formula's results, which are between ``low`` and ``high``."""
     return _around(exact, np.maximum(np.abs(exact - low), np.abs(exact - high)))
 
 
-def _representable(component: ComponentType, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:
+def _representable(component: ComponentType, bounds: Range) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and the largest number of the component type within bounds, with zero instead of a denormal."""
     low, high = neighbours(component, bounds.low)[1], neighbours(component, bounds.high)[0]
     return np.where(np.abs(low) < smallest_normal(component), np.minimum(low, 0.0), low), high
@@ -188,7 +169,7 @@ def _half(component: ComponentType, low: np.ndarray, high: np.ndarray) -> tuple[
     return neighbours(component, low)[0] / 2, neighbours(component, high)[1] / 2
 
 
-def _tanh(component: ComponentType, x: np.ndarray) -> Bounds:
+def _tanh(component: ComponentType, x: np.ndarray) -> Range:
     """Return the bounds of tanh, inherited from sinh(x) / cosh(x), which are inherited from (exp(x) - exp(-x)) * 0.5 and (exp(x) + exp(-x))
     * 0.5."""
     largest = 2.0 ** (14 if component.bits == 16 else 126)
@@ -213,7 +194,7 @@ def _tanh(component: ComponentType, x: np.ndarray) -> Bounds:
     )
 
 
-def _fma(component: ComponentType, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Bounds:
+def _fma(component: ComponentType, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Range:
     """Return the bounds of Fma, inherited from a multiplication followed by an addition, each correctly rounded in any direction."""
     exact = a * b
     value, rest = two_sum(exact, c)
@@ -226,9 +207,9 @@ def _fma(component: ComponentType, a: np.ndarray, b: np.ndarray, c: np.ndarray) 
     low, high = np.minimum.reduce(lows), np.maximum.reduce(highs)
     inexact = (low != value) | (high != value) | (rest != 0)
     bounds = _inherited(value, low, high)
-    return Bounds(np.where(inexact, np.minimum(bounds.low, low), value), np.where(inexact, np.maximum(bounds.high, high), value), value)
+    return Range(np.where(inexact, np.minimum(bounds.low, low), value), np.where(inexact, np.maximum(bounds.high, high), value), value)
 
 
-_BOUNDED: Mapping[BoundedFunction, Callable[..., Bounds]] = MappingProxyType(
+_BOUNDED: Mapping[BoundedFunction, Callable[..., Range]] = MappingProxyType(
     {"Exp": _exp, "Exp2": _exp2, "Log": _log, "InverseSqrt": _inverse_sqrt, "Tanh": _tanh, "Atan": _atan, "Fma": _fma}
 )

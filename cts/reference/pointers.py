@@ -1,4 +1,4 @@
-"""Pointers as values: the array and the element to which each scope instance points."""
+"""Pointers as values: the array and the element to which each scope instance points; and loads from blocks of packed data."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from cts.reference.trees import Tree
 from cts.reference.values import join
 from cts.reference.variables import define
 from generators.errors import GeneratorError, Rule
+from generators.program import pointers as language
 from generators.program.load_store import MatrixLoad, MatrixStore, layout_value
 from generators.program.memory import Array
-from generators.program.pointers import ElementPointer, PointerLoad, PointerMoved, PointerSelect, PointerStore, pointee
 from generators.program.values import Pointer, PointerType, literal
 from generators.types import COMPONENT_TYPES
 
@@ -21,8 +21,8 @@ _ZERO = literal(COMPONENT_TYPES["u32"], 0)
 """A placeholder operand: this module supplies the places itself."""
 
 
-@evaluates(ElementPointer)
-def element_pointer(state: State, operation: ElementPointer) -> None:
+@evaluates(language.ElementPointer)
+def element_pointer(state: State, operation: language.ElementPointer) -> None:
     """Point to the element (SPIR-V, OpAccessChain).
 
     Raises:
@@ -56,8 +56,8 @@ def parts_of(state: State, pointer: Pointer) -> tuple[np.ndarray, np.ndarray]:
     return which, index
 
 
-@evaluates(PointerSelect)
-def pointer_select(state: State, operation: PointerSelect) -> None:
+@evaluates(language.PointerSelect)
+def pointer_select(state: State, operation: language.PointerSelect) -> None:
     """Choose by the condition (SPIR-V, OpSelect)."""
     chosen = holds(state, operation.condition)
     then, otherwise = parts_of(state, operation.then), parts_of(state, operation.otherwise)
@@ -65,22 +65,22 @@ def pointer_select(state: State, operation: PointerSelect) -> None:
     define(state, operation.result.name, parts)
 
 
-@evaluates(PointerMoved)
-def pointer_moved(state: State, operation: PointerMoved) -> None:
+@evaluates(language.PointerMoved)
+def pointer_moved(state: State, operation: language.PointerMoved) -> None:
     """Advance by elements (SPIR-V, OpPtrAccessChain)."""
     which, index = parts_of(state, operation.pointer)
     distance = state.scalar(operation.elements)
     define(state, operation.result.name, (which, index + distance))
 
 
-@evaluates(PointerLoad)
-def pointer_load(state: State, operation: PointerLoad) -> None:
+@evaluates(language.PointerLoad)
+def pointer_load(state: State, operation: language.PointerLoad) -> None:
     """Load from the array that each scope instance points into."""
     load_at(state, operation, places(state, operation))
 
 
-@evaluates(PointerStore)
-def pointer_store(state: State, operation: PointerStore) -> None:
+@evaluates(language.PointerStore)
+def pointer_store(state: State, operation: language.PointerStore) -> None:
     """Store to the array that each scope instance points into.
 
     Raises:
@@ -97,7 +97,7 @@ Parts = list[tuple[np.ndarray, Place]]
 """Positions of executing scope instances, each with the place of their matrices in one array."""
 
 
-def places(state: State, operation: PointerLoad | PointerStore) -> Parts:
+def places(state: State, operation: language.PointerLoad | language.PointerStore) -> Parts:
     """Return the places of the matrices. Each array has the pointer's pointee and unit of strides."""
     which, index = parts_of(state, operation.pointer)
     stride = state.scalar(operation.stride)
@@ -117,12 +117,14 @@ def _seen_through(array: Array, type_: PointerType) -> Array:
     Raises:
         GeneratorError: it is not.
     """
-    if pointee(type_) != array.pointee or type_.untyped is not array.is_untyped:
-        raise GeneratorError(Rule.ALIAS, f"a pointer to {pointee(type_)} leads into {array.name}; give the array an alias of that pointee")
+    if language.pointee(type_) != array.pointee or type_.untyped is not array.is_untyped:
+        raise GeneratorError(
+            Rule.ALIAS, f"a pointer to {language.pointee(type_)} leads into {array.name}; give the array an alias of that pointee"
+        )
     return array
 
 
-def load_at(state: State, operation: PointerLoad, parts: Parts) -> None:
+def load_at(state: State, operation: language.PointerLoad, parts: Parts) -> None:
     """Load from places of any arrays."""
     pieces = []
     for positions, at in parts:
@@ -133,8 +135,60 @@ def load_at(state: State, operation: PointerLoad, parts: Parts) -> None:
     state.matrices[operation.result.name] = join(pieces)
 
 
-def store_at(state: State, operation: PointerStore, parts: Parts) -> None:
+def store_at(state: State, operation: language.PointerStore, parts: Parts) -> None:
     """Store to places of any arrays."""
     for positions, at in parts:
         part = state.part(positions)
         store_to(part, MatrixStore(operation.matrix, at.array, _ZERO, _ZERO, operation.layout, operation.memory), at)
+
+
+@evaluates(language.BlockLoad)
+def block_load(state: State, operation: language.BlockLoad) -> None:
+    """Load the member of the block that each pointer points to.
+
+    Raises:
+        GeneratorError: the index is beyond the member.
+    """
+    pointer, member = operation.pointer, operation.pointer.type.members[operation.member]
+    offsets = state.scalars[pointer.name].astype(np.int64) + member.offset
+    if operation.index is not None:
+        index = state.scalar(operation.index)
+        if (index >= (member.length or 1)).any():
+            raise GeneratorError(
+                Rule.OUT_OF_BOUNDS,
+                f"{operation.result.name} is loaded from beyond the end of member {operation.member} of {pointer.type.name}",
+            )
+        offsets = offsets + index.astype(np.int64) * member.component.bytes
+    state.scalars[operation.result.name] = state.blocks[pointer.name].load(offsets, member.component).astype(np.uint64)
+
+
+@evaluates(language.BlockAddress)
+def block_address(state: State, operation: language.BlockAddress) -> None:
+    """Point to a block of an array.
+
+    Raises:
+        GeneratorError: it is not aligned, or partly outside the array.
+    """
+    block, offsets, name = operation.result.type, state.scalar(operation.offset), operation.result.name
+    if (offsets % np.uint64(block.alignment)).any():
+        raise GeneratorError(Rule.MISALIGNED, f"{name} points to a {block.name} that is not aligned to {block.alignment} bytes; move it")
+    if (offsets + np.uint64(block.bytes) > operation.array.bytes).any():
+        raise GeneratorError(Rule.OUT_OF_BOUNDS, f"{name} points to a {block.name} beyond {operation.array.name}; make it longer")
+    state.blocks[name] = state.memories[operation.array.name]
+    state.scalars[name] = offsets
+
+
+@evaluates(language.BlockCast)
+def block_cast(state: State, operation: language.BlockCast) -> None:
+    """Point to the same address.
+
+    Raises:
+        GeneratorError: the address need not have the alignment of the other block.
+    """
+    source, target = operation.pointer.type, operation.result.type
+    if source.alignment % target.alignment:
+        raise GeneratorError(
+            Rule.ALIGNMENT_TYPE, f"{operation.result.name} has another alignment than {operation.pointer.name}: cast to a weaker one"
+        )
+    state.blocks[operation.result.name] = state.blocks[operation.pointer.name]
+    state.scalars[operation.result.name] = state.scalars[operation.pointer.name]

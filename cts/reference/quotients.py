@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from cts.reference.values import Range
 from generators.errors import GeneratorError, Rule
 from generators.numerics.error_bounds import quotient_bounds
 from generators.numerics.formats import largest_finite
 from generators.types import ComponentType
 
 DIVISION_ULP = 2.5
-
-
-@dataclass(frozen=True)
-class Quotients:
-    """Bounds of quotients, float64 arrays of one shape.
-
-    Attributes:
-        rounded: the quotient in float64.
-        low, high: the bounds.
-    """
-
-    rounded: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-
-    @property
-    def least(self) -> np.ndarray:
-        """The smaller magnitude of the two bounds."""
-        return np.asarray(np.minimum(np.abs(self.low), np.abs(self.high)))
-
-    @property
-    def most(self) -> np.ndarray:
-        """The larger magnitude of the two bounds."""
-        return np.asarray(np.maximum(np.abs(self.low), np.abs(self.high)))
 
 
 def check_divisors(component: ComponentType, y: np.ndarray) -> None:
@@ -48,8 +23,8 @@ def check_divisors(component: ComponentType, y: np.ndarray) -> None:
         )
 
 
-def quotients(component: ComponentType, x: np.ndarray, y: np.ndarray) -> Quotients:
-    """Return the bounds of ``x`` / ``y``: within 2.5 ULP of ``component``.
+def quotients(component: ComponentType, x: np.ndarray, y: np.ndarray) -> Range:
+    """Return the range of ``x`` / ``y``: within 2.5 ULP of ``component``, around the quotients in float64.
 
     Args:
         component: the type of the operation.
@@ -59,7 +34,7 @@ def quotients(component: ComponentType, x: np.ndarray, y: np.ndarray) -> Quotien
     Raises:
         GeneratorError: a quotient may overflow.
     """
-    found = Quotients(x / y, *quotient_bounds(component, x, y, DIVISION_ULP))
+    found = Range(*quotient_bounds(component, x, y, DIVISION_ULP), x / y)
     if (found.most > largest_finite(component)).any():
         raise GeneratorError(Rule.OVERFLOW, f"a quotient may overflow {component}; make the dividend smaller (facts.md C30)")
     return found

@@ -11,15 +11,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cts.reference.function_bounds import Bounds, ranged, within_bounds
+from cts.reference.function_bounds import ranged, within_bounds
 from cts.reference.state import State
 from cts.reference.values import MatrixValue, Range
 from cts.verdict.expected import NO_AUTHORITY
 from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import values
 from generators.numerics.rounding import neighbours
-from generators.program.extended import BoundedFunction, ExtendedName
-from generators.program.scalars import ScalarOperator
+from generators.program.scalars import BoundedFunction, ExtendedName, ScalarOperator
 from generators.program.values import Scalar, ScalarValue
 from generators.types import ComponentType
 
@@ -52,25 +51,25 @@ def elements(state: State, value: ScalarValue) -> MatrixValue:
     return MatrixValue(value.type, bits[:, None, None])
 
 
-def bounds(state: State, value: ScalarValue) -> Bounds:
+def bounds(state: State, value: ScalarValue) -> Range:
     """Return the ends of a float scalar, (instances,)."""
     if state.has_range(value):
         known = state.matrices[value.name].known
         assert isinstance(known, Range), "a scalar has one value or a range"
-        return Bounds(known.low.reshape(-1), known.high.reshape(-1), known.center.reshape(-1))
+        return Range(known.low.reshape(-1), known.high.reshape(-1), known.center.reshape(-1))
     exact = values(state.scalar(value).astype(value.type.bits_dtype), value.type)
-    return Bounds(exact, exact, exact)
+    return Range(exact, exact, exact)
 
 
-def _elements(component: ComponentType, ends: Bounds, name: str) -> MatrixValue:
+def _elements(component: ComponentType, ends: Range, name: str) -> MatrixValue:
     """Return a scalar with these ends as a MatrixValue. Raises GeneratorError as ``ranged``."""
     return ranged(component, _each(lambda end: end[:, None, None], ends), name, NO_AUTHORITY)
 
 
-def _each(function: Callable[..., np.ndarray], *given: Bounds) -> Bounds:
+def _each(function: Callable[..., np.ndarray], *given: Range) -> Range:
     """Return the results of a function for the low ends, the high ends and the true values."""
     lows, highs, centers = zip(*((one.low, one.high, one.center) for one in given), strict=True)
-    return Bounds(function(*lows), function(*highs), function(*centers))
+    return Range(function(*lows), function(*highs), function(*centers))
 
 
 def bounded(state: State, result: Scalar, function: BoundedFunction, operands: Sequence[ScalarValue]) -> None:
@@ -93,7 +92,7 @@ def combined(state: State, result: Scalar, operator: ScalarOperator, left: Scala
     corners = [combine(one, other) for one in (x.low, x.high) for other in (y.low, y.high)]
     low, high = np.minimum.reduce(corners), np.maximum.reduce(corners)
     low, high = low - np.abs(low) * _LOST, high + np.abs(high) * _LOST
-    ends = Bounds(neighbours(component, low)[0], neighbours(component, high)[1], combine(x.center, y.center))
+    ends = Range(neighbours(component, low)[0], neighbours(component, high)[1], combine(x.center, y.center))
     define_scalar(state, result, _elements(component, ends, result.name))
 
 

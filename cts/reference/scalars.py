@@ -1,25 +1,26 @@
-"""Scalar instructions: integers modulo two to the width, and floats if they are exact."""
+"""Scalar instructions: integers modulo two to the width, and floats if they are exact. Extended instructions also have results with
+Vulkan's bounds."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from cts.reference.scalar_ranges import combined, has_range
+from cts.reference.scalar_ranges import bounded, chosen, combined, has_range
 from cts.reference.state import State, evaluates
 from generators.errors import GeneratorError, Rule
 from generators.numerics import formats
-from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert
+from generators.program import scalars as language
 from generators.types import ComponentType, Scope
 
 
-@evaluates(InstanceIndex)
-def instance_index(state: State, operation: InstanceIndex) -> None:
+@evaluates(language.InstanceIndex)
+def instance_index(state: State, operation: language.InstanceIndex) -> None:
     """Give each scope instance its index."""
     state.scalars[operation.result.name] = state.scope_instances.astype(np.uint64)
 
 
-@evaluates(BuiltInScalar)
-def built_in(state: State, operation: BuiltInScalar) -> None:
+@evaluates(language.BuiltInScalar)
+def built_in(state: State, operation: language.BuiltInScalar) -> None:
     """Read a number that the environment supplies to each scope instance, or to each invocation if the lanes are invocations.
 
     Raises:
@@ -34,7 +35,7 @@ def built_in(state: State, operation: BuiltInScalar) -> None:
     state.scalars[operation.result.name] = np.broadcast_to(np.asarray(found, np.uint64), state.instances.shape)
 
 
-def _built_in(state: State, which: BuiltInName) -> np.ndarray | int | None:
+def _built_in(state: State, which: language.BuiltInName) -> np.ndarray | int | None:
     program, instances = state.program, state.scope_instances
     subgroups, size, of_subgroups = program.subgroups, program.shape.subgroup_size, program.scope is Scope.SUBGROUP
     workgroup = instances // subgroups if of_subgroups else instances
@@ -83,8 +84,8 @@ def bits_of(values: np.ndarray, component: ComponentType) -> np.ndarray:
     return formats.encode(component, values).astype(np.uint64)
 
 
-@evaluates(ScalarArithmetic)
-def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
+@evaluates(language.ScalarArithmetic)
+def scalar_arithmetic(state: State, operation: language.ScalarArithmetic) -> None:
     """Compute with integers modulo two to the width, with floats if the result is exact, so rounding and order have no effect, or with
     floats that have a range of values.
 
@@ -131,8 +132,8 @@ def scalar_arithmetic(state: State, operation: ScalarArithmetic) -> None:
     state.scalars[name] = bits_of(exact(result, component, name) if component.is_float else result, component)
 
 
-@evaluates(ScalarConvert)
-def scalar_convert(state: State, operation: ScalarConvert) -> None:
+@evaluates(language.ScalarConvert)
+def scalar_convert(state: State, operation: language.ScalarConvert) -> None:
     """Convert if the result is exact, or truncate an integer.
 
     Raises:
@@ -160,3 +161,45 @@ def exact(value: np.ndarray, component: ComponentType, name: str) -> np.ndarray:
     if (rounded != value).any() or formats.denormals(value, component).any():
         raise GeneratorError(Rule.INEXACT, f"{name}: a step is not exact in {component}, or denormal; use other data")
     return value
+
+
+@evaluates(language.Extended)
+def extended(state: State, operation: language.Extended) -> None:
+    """Compute the result.
+
+    Raises:
+        GeneratorError: a clamp has a lower bound above the upper one, a float is NaN, a float result is not exact, or an absolute value
+            does not fit its type.
+    """
+    language.check_extended(operation)
+    component, name = operation.result.type, operation.result.name
+    if operation.which in language.BOUNDED:
+        bounded(state, operation.result, language.BOUNDED[operation.which], operation.operands)
+        return
+    if has_range(state, *operation.operands):
+        chosen(state, operation.result, operation.which, operation.operands)
+        return
+    given = [numbers(state.scalar(operand), component) for operand in operation.operands]
+    if component.is_float and any(np.isnan(one).any() for one in given):
+        raise GeneratorError(Rule.NAN_OPERAND, f"{name}: an operand is NaN; use other data")
+    match operation.which:
+        case "minimum":
+            result = np.minimum(*given)
+        case "maximum":
+            result = np.maximum(*given)
+        case "clamp":
+            value, least, greatest = given
+            if (least > greatest).any():
+                raise GeneratorError(Rule.CLAMP_BOUNDS, f"{name}: a clamp whose lower bound is above the upper one is undefined")
+            result = np.minimum(np.maximum(value, least), greatest)
+        case "absolute":
+            if not component.is_float and (given[0] == np.iinfo(component.dtype).min).any():
+                raise GeneratorError(Rule.ABSOLUTE_VALUE, f"{name}: the absolute value of the lowest integer does not fit {component}")
+            result = np.abs(given[0])
+        case "floor":
+            result = np.floor(given[0])
+        case "fused":
+            # Fma may be executed as a multiplication and an addition, so both must be exact.
+            product = exact(given[0] * given[1], component, name)
+            result = product + given[2]
+    state.scalars[name] = bits_of(exact(result, component, name) if component.is_float else result, component)

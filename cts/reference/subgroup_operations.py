@@ -1,4 +1,5 @@
-"""Operations of the active invocations of a subgroup (SPIR-V 3.42.24): each invocation is a lane, and a scope instance is a subgroup."""
+"""Operations of the active invocations of a subgroup (SPIR-V 3.42.24): each invocation is a lane, and a scope instance is a subgroup. Also
+the built-ins that describe an invocation's subgroup (Vulkan, Built-In Variables)."""
 
 from __future__ import annotations
 
@@ -14,23 +15,11 @@ from cts.reference.scalars import bits_of, exact, numbers
 from cts.reference.state import State, evaluates
 from cts.reference.trees import selected
 from cts.reference.variables import define
+from cts.verdict.expected import Authority, Exact, one_set
 from generators.errors import GeneratorError, Rule
+from generators.program import subgroup_operations as language
 from generators.program.control_flow import PerInvocation
-from generators.program.subgroup_operations import (
-    BallotCount,
-    BallotFind,
-    Group,
-    SubgroupAllEqual,
-    SubgroupBallot,
-    SubgroupBroadcast,
-    SubgroupElect,
-    SubgroupOperation,
-    SubgroupOperator,
-    SubgroupReduce,
-    SubgroupShuffle,
-    SubgroupVote,
-)
-from generators.types import ComponentType, Scope
+from generators.types import COMPONENT_TYPES, ComponentType, Scope
 
 _WORDS = 4
 _WORD_BITS = 32
@@ -45,7 +34,7 @@ def of_subgroups(step: Callable[[State, Any], None]) -> Callable[[State, Any], N
     """
 
     @wraps(step)
-    def performed(state: State, operation: SubgroupOperation) -> None:
+    def performed(state: State, operation: language.SubgroupOperation) -> None:
         size = state.program.shape.subgroup_size
         if state.program.scope is not Scope.SUBGROUP or size is None:
             raise GeneratorError(
@@ -94,7 +83,7 @@ def _in_groups(state: State, function: Callable[[np.ndarray], Any], like: np.nda
     return result
 
 
-_COMBINE: Mapping[SubgroupOperator, Callable[[Any, Any], Any]] = MappingProxyType(
+_COMBINE: Mapping[language.SubgroupOperator, Callable[[Any, Any], Any]] = MappingProxyType(
     {
         "add": lambda x, y: x + y,
         "multiply": lambda x, y: x * y,
@@ -107,7 +96,7 @@ _COMBINE: Mapping[SubgroupOperator, Callable[[Any, Any], Any]] = MappingProxyTyp
 )
 
 
-def _identity(operator: SubgroupOperator, component: ComponentType) -> Any:
+def _identity(operator: language.SubgroupOperator, component: ComponentType) -> Any:
     """Return the identity of the operation (SPIR-V 3.42.24), of the component's dtype."""
     if component.is_float:
         limits: tuple[Any, Any] = (-np.inf, np.inf)
@@ -117,9 +106,9 @@ def _identity(operator: SubgroupOperator, component: ComponentType) -> Any:
     return (np.float64 if component.is_float else component.dtype.type)(found)
 
 
-@evaluates(SubgroupReduce)
+@evaluates(language.SubgroupReduce)
 @of_subgroups
-def subgroup_reduce(state: State, operation: SubgroupReduce) -> None:
+def subgroup_reduce(state: State, operation: language.SubgroupReduce) -> None:
     """Combine values; floats only if no order of additions rounds.
 
     Raises:
@@ -140,7 +129,7 @@ def subgroup_reduce(state: State, operation: SubgroupReduce) -> None:
         for one in own:
             total = combine(total, one)
             inclusive.append(total)
-        scans: Mapping[Group, list[Any]] = {"inclusive": inclusive, "exclusive": [identity, *inclusive[:-1]]}
+        scans: Mapping[language.Group, list[Any]] = {"inclusive": inclusive, "exclusive": [identity, *inclusive[:-1]]}
         return scans.get(operation.group, inclusive[-1])
 
     with np.errstate(over="ignore"):
@@ -148,9 +137,9 @@ def subgroup_reduce(state: State, operation: SubgroupReduce) -> None:
     state.scalars[name] = bits_of(exact(result, component, name) if component.is_float else result, component)
 
 
-@evaluates(SubgroupBallot)
+@evaluates(language.SubgroupBallot)
 @of_subgroups
-def subgroup_ballot(state: State, operation: SubgroupBallot) -> None:
+def subgroup_ballot(state: State, operation: language.SubgroupBallot) -> None:
     """Set the bits of the active lanes in which the condition holds."""
     held, lanes = holds(state, operation.condition), _lane_numbers(state)
 
@@ -173,19 +162,19 @@ def _bits(state: State, ballot: str) -> np.ndarray:
     return np.asarray(words[:, bits // _WORD_BITS] >> (bits % _WORD_BITS).astype(np.uint64) & np.uint64(1), bool)
 
 
-@evaluates(BallotCount)
+@evaluates(language.BallotCount)
 @of_subgroups
-def ballot_count(state: State, operation: BallotCount) -> None:
+def ballot_count(state: State, operation: language.BallotCount) -> None:
     """Count the bits of the lanes that the group has."""
     bits, own = _bits(state, operation.ballot.name), _lane_numbers(state)[:, None]
     lanes = np.arange(bits.shape[1])
-    looked_at: Mapping[Group, Any] = {"reduce": True, "inclusive": lanes <= own, "exclusive": lanes < own}
+    looked_at: Mapping[language.Group, Any] = {"reduce": True, "inclusive": lanes <= own, "exclusive": lanes < own}
     state.scalars[operation.result.name] = (bits & looked_at[operation.group]).sum(axis=1).astype(np.uint64)
 
 
-@evaluates(BallotFind)
+@evaluates(language.BallotFind)
 @of_subgroups
-def ballot_find(state: State, operation: BallotFind) -> None:
+def ballot_find(state: State, operation: language.BallotFind) -> None:
     """Find the outermost bit.
 
     Raises:
@@ -200,18 +189,18 @@ def ballot_find(state: State, operation: BallotFind) -> None:
     state.scalars[operation.result.name] = found.astype(np.uint64)
 
 
-@evaluates(SubgroupVote)
+@evaluates(language.SubgroupVote)
 @of_subgroups
-def subgroup_vote(state: State, operation: SubgroupVote) -> None:
+def subgroup_vote(state: State, operation: language.SubgroupVote) -> None:
     """Combine the condition of all active lanes."""
     held = holds(state, operation.condition)
     decide = np.all if operation.which == "all" else np.any
     state.scalars[operation.result.name] = _in_groups(state, lambda group: decide(held[group]), np.zeros(0, np.uint64))
 
 
-@evaluates(SubgroupAllEqual)
+@evaluates(language.SubgroupAllEqual)
 @of_subgroups
-def subgroup_all_equal(state: State, operation: SubgroupAllEqual) -> None:
+def subgroup_all_equal(state: State, operation: language.SubgroupAllEqual) -> None:
     """Compare with the first active lane.
 
     Raises:
@@ -225,16 +214,16 @@ def subgroup_all_equal(state: State, operation: SubgroupAllEqual) -> None:
     )
 
 
-@evaluates(SubgroupElect)
+@evaluates(language.SubgroupElect)
 @of_subgroups
-def subgroup_elect(state: State, operation: SubgroupElect) -> None:
+def subgroup_elect(state: State, operation: language.SubgroupElect) -> None:
     """Choose the active lane with the lowest index."""
     state.scalars[operation.result.name] = _in_groups(state, lambda group: group == group[0], np.zeros(0, np.uint64))
 
 
-@evaluates(SubgroupBroadcast)
+@evaluates(language.SubgroupBroadcast)
 @of_subgroups
-def subgroup_broadcast(state: State, operation: SubgroupBroadcast) -> None:
+def subgroup_broadcast(state: State, operation: language.SubgroupBroadcast) -> None:
     """Take the value of one lane.
 
     Raises:
@@ -251,9 +240,9 @@ def subgroup_broadcast(state: State, operation: SubgroupBroadcast) -> None:
     state.scalars[name] = _in_groups(state, of, values)
 
 
-@evaluates(SubgroupShuffle)
+@evaluates(language.SubgroupShuffle)
 @of_subgroups
-def subgroup_shuffle(state: State, operation: SubgroupShuffle) -> None:
+def subgroup_shuffle(state: State, operation: language.SubgroupShuffle) -> None:
     """Take the value of the lane that each lane names.
 
     Raises:
@@ -273,3 +262,17 @@ def subgroup_shuffle(state: State, operation: SubgroupShuffle) -> None:
         return np.asarray(values[[places[lane] for lane in wanted[group].tolist()]])
 
     state.scalars[name] = _in_groups(state, of, values)
+
+
+@evaluates(language.SubgroupsStored)
+def subgroups_stored(state: State, operation: language.SubgroupsStored) -> None:
+    """Store to the element of each place in each subgroup its subgroup and place. All subgroups are full: the local size in x is a multiple
+    of the subgroup size (VUID-VkPipelineShaderStageCreateInfo-module-08987), and the module is SPIR-V 1.6."""
+    program, u32 = state.program, COMPONENT_TYPES["u32"]
+    places = program.workgroup_count * program.subgroups * operation.subgroup_size
+    subgroup, lane = np.divmod(np.arange(places), operation.subgroup_size)
+    size, count = np.full(places, operation.subgroup_size), np.full(places, program.subgroups)
+    known = np.stack((size, count, subgroup % program.subgroups, lane), axis=-1).astype(np.uint32)
+    offsets = np.arange(4 * places, dtype=np.int64).reshape(-1, operation.subgroup_size, 4) * u32.bytes
+    expectation = one_set(Exact(u32, known.reshape(offsets.shape)), Authority("VUID-VkPipelineShaderStageCreateInfo-module-08987"))
+    state.memories[operation.target.name].store(offsets, expectation, "the built-ins of the subgroup")

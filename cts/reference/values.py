@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -48,6 +48,16 @@ class Range:
     high: np.ndarray
     center: np.ndarray
     signed: bool | None = None
+
+    @property
+    def least(self) -> np.ndarray:
+        """The smaller magnitude of the two ends."""
+        return np.asarray(np.minimum(np.abs(self.low), np.abs(self.high)))
+
+    @property
+    def most(self) -> np.ndarray:
+        """The larger magnitude of the two ends."""
+        return np.asarray(np.maximum(np.abs(self.low), np.abs(self.high)))
 
 
 @dataclass(frozen=True)
@@ -243,32 +253,22 @@ def transposed(value: MatrixValue) -> MatrixValue:
     return _each_array(value, lambda array: np.ascontiguousarray(array.swapaxes(1, 2)))
 
 
-def _each_array(value: MatrixValue, change: Callable[[np.ndarray], np.ndarray]) -> MatrixValue:
-    """Return the value after a change to every per-element array in it."""
-    history = value.history
-    return replace(
-        value,
-        bits=change(value.bits),
-        known=_changed(value.known, change),
-        permitted=None if value.permitted is None else _changed(value.permitted, change),
-        history=None if history is None else History(change(history.quantum), change(history.magnitude)),
-        origins=tuple(replace(origin, bits=change(origin.bits)) for origin in value.origins),
-    )
+def _each_array(value: SomeHolder, change: Callable[[np.ndarray], np.ndarray]) -> SomeHolder:
+    """Return the value after a change to every per-element array in it, also inside the values of its fields."""
+
+    def field(inner: Any) -> Any:
+        if isinstance(inner, np.ndarray):
+            return change(inner)
+        if isinstance(inner, tuple):
+            return tuple(map(field, inner))
+        return _each_array(inner, change) if isinstance(inner, _HOLDERS) else inner
+
+    return replace(value, **{name: field(inner) for name, inner in vars(value).items()})
 
 
-def _changed(known: Knowledge, change: Callable[[np.ndarray], np.ndarray]) -> Knowledge:
-    match known:
-        case Certain(proof=None):
-            return known
-        case Certain(proof=Proof(precision=precision, margin_bits=margin_bits)):
-            return Certain(Proof(precision, change(margin_bits)))
-        case Choice(others=others, free=free):
-            return Choice(tuple(map(change, others)), None if free is None else change(free))
-        case Range(low=low, high=high, center=center, signed=signed):
-            return Range(change(low), change(high), change(center), signed)
-        case Envelope(center=center, bound=bound, magnitude=magnitude, nan=nan):
-            return Envelope(change(center), change(bound), change(magnitude), None if nan is None else change(nan))
-    raise AssertionError(known)
+_HOLDERS = (MatrixValue, Certain, Choice, Range, Envelope, Origin, Proof, History)
+"""The classes with per-element arrays."""
+SomeHolder = TypeVar("SomeHolder", bound=MatrixValue | Certain | Choice | Range | Envelope | Origin | Proof | History)
 
 
 def join(parts: Sequence[tuple[np.ndarray, MatrixValue]]) -> MatrixValue:

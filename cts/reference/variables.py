@@ -8,14 +8,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from cts.reference.components import assembled, extracted, inserted
-from cts.reference.construction import constant, null
-from cts.reference.cooperative_vectors import constant_vector, null_vector
+from cts.reference.construction import constant_value, null_value
 from cts.reference.state import State, evaluates
 from cts.reference.trees import Partial, Tree, component, is_defined, replaced, selected
 from cts.reference.values import MatrixValue, UndefinedMatrix
 from generators.errors import GeneratorError, Rule
-from generators.program.construction import MatrixConstant, MatrixNull
-from generators.program.cooperative_vectors import CooperativeVectorConstant
+from generators.program.construction import CooperativeVectorConstant, MatrixConstant
 from generators.program.values import (
     AnyValue,
     ArrayType,
@@ -148,21 +146,12 @@ def initialize(state: State, variables: Sequence[Variable]) -> None:
 
 
 def _initial(state: State, type_: ValueType, initializer: Initializer) -> Tree:
-    if isinstance(initializer, MatrixConstant):
-        constant(state, initializer)
-        return state.matrices[initializer.result.name]
-    if isinstance(initializer, MatrixNull):
-        null(state, initializer)
-        return state.matrices[initializer.result.name]
+    if isinstance(initializer, MatrixConstant | CooperativeVectorConstant):
+        return constant_value(state, initializer)
     if isinstance(initializer, Operand):
         return state.scalar(initializer)
-    if isinstance(initializer, CooperativeVectorConstant):
-        return constant_vector(state, initializer)
-    if isinstance(type_, CooperativeVectorType):
-        return null_vector(state, type_)
-    if isinstance(type_, MatrixType):
-        bits = np.zeros((len(state.instances), *type_.shape), type_.component.bits_dtype)
-        return MatrixValue(type_.component, bits)
+    if isinstance(type_, MatrixType | CooperativeVectorType):
+        return null_value(state, type_)
     if isinstance(type_, ArrayType | StructType | VectorType):
         parts = initializer if isinstance(initializer, tuple) else (initializer,) * length(type_)
         return tuple(_initial(state, part_type(type_, (i,)), part) for i, part in enumerate(parts))

@@ -21,9 +21,9 @@ from generators.errors import GeneratorError, Rule
 from generators.numerics.error_free import two_sum
 from generators.numerics.formats import denormals, encode, integers, sign_bit, values
 from generators.numerics.rounding import neighbours
-from generators.program.cooperative_vector_elementwise import VectorFunction
-from generators.program.extended import BoundedFunction
+from generators.program.elementwise import VectorFunction
 from generators.program.float_controls import NO_MODES, Modes
+from generators.program.scalars import BoundedFunction
 from generators.types import ComponentType
 
 BY_FUNCTION = Authority("CV-ARI-04")

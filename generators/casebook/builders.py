@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 from generators.errors import CasebookError
 from generators.layout_conversion import LayoutConversion
 from generators.module_check import ModuleCheck
-from generators.program.built import Built
+from generators.program.program import Built
 from generators.property_query import PropertyQuery
 
 PACKAGE = "generators.families"

@@ -22,8 +22,7 @@ from generators.errors import CasebookError
 from generators.layout_conversion import LayoutConversion
 from generators.module_check import ModuleCheck
 from generators.parameters.declaration import make_parameters
-from generators.program.built import Built
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.property_query import PropertyQuery
 from generators.property_rows import by_likeness, check_row, row_kind
 

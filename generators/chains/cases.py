@@ -18,9 +18,8 @@ from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneRow
 from generators.parameters.vocabulary import layouts_of
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.operation import Hint
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import ScalarValue
 from generators.types import ComponentType, Layout, StorageClass
 

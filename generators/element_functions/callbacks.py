@@ -9,9 +9,9 @@ from types import MappingProxyType
 from generators.element_functions.writer import CallbackWriter
 from generators.numerics.formats import bits_of
 from generators.program.builder import U32
+from generators.program.callbacks import ExtraOperand, StructOperand, VectorOperand
 from generators.program.expressions import Binary, Called, Choose, Converted, ElementRead, Expression, Part, constant, element_function
 from generators.program.functions import Function, Parameter
-from generators.program.per_element import ExtraOperand, StructOperand, VectorOperand
 from generators.program.values import Operand, StructType, Value, VectorType
 from generators.types import COMPONENT_TYPES, ComponentType
 

@@ -10,10 +10,10 @@ from generators.engine_kernels.parts import KernelWriter, constant_of
 from generators.inputs.whole_numbers import any_signs, near
 from generators.numerics.formats import bits_of
 from generators.program.builder import U32
+from generators.program.callbacks import PerElement
 from generators.program.expressions import Binary, ElementRead, Expression, element_function
 from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
-from generators.program.per_element import PerElement
 from generators.program.program import Program
 from generators.program.values import Matrix, ScalarValue, Value
 from generators.routines.scaling import scaled

@@ -13,13 +13,11 @@ from generators.element_functions.functions import Combination, combining
 from generators.fuzz.tensor_addressing import Written
 from generators.layouts.matrix_arrays import Tiles, matrix_source, matrix_target, tight
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.conversion import Conversion, MatrixConvert, agrees, conversions
+from generators.program.callbacks import PerElement, Reduce
+from generators.program.conversion import Conversion, MatrixConvert, UseConvert, agrees, conversions
 from generators.program.elements import ComponentsPlaced, CoordinateUse
 from generators.program.expressions import Binary, Converted, constant, element_function
-from generators.program.per_element import PerElement
 from generators.program.program import Program
-from generators.program.reduce import Reduce
-from generators.program.use_conversion import UseConvert
 from generators.program.values import Matrix, MatrixType, Value
 from generators.routines.elements import place_components
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, ReduceMode, Scope, Use

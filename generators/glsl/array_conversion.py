@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import Shader, prints
-from generators.glsl.variables import assignee, value_text
+from generators.glsl.values import declared, value_text
 from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
 from generators.program.values import AnyValue
 from generators.types import ComponentType
@@ -52,6 +52,4 @@ def _call(shader: Shader, function: str, result: AnyValue, *arguments: str) -> N
         "GL_EXT_shader_explicit_arithmetic_types",
         "GL_QCOM_cooperative_matrix_conversion",
     )
-    if result.name not in shader.variables:
-        shader.line(f"{assignee(shader, result)};")
-    shader.line(f"{function}({', '.join((*arguments, shader.text(result)))});")
+    shader.line(f"{function}({', '.join((*arguments, declared(shader, result)))});")

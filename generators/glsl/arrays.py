@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators.glsl.shader import Shader, prints
-from generators.glsl.variables import assignee
+from generators.glsl.values import assign, assignee
 from generators.glsl.workgroup import SCOPES
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 from generators.types import MemoryScope
@@ -12,7 +12,7 @@ from generators.types import MemoryScope
 @prints(ArrayLoad)
 def emit_array_load(shader: Shader, operation: ArrayLoad) -> None:
     """Write the value of an element."""
-    shader.line(f"{assignee(shader, operation.result)} = {_element(shader, operation)};")
+    assign(shader, operation.result, _element(shader, operation))
 
 
 @prints(ArrayStore)
@@ -26,8 +26,7 @@ def emit_atomic_add(shader: Shader, operation: AtomicAdd) -> None:
     """Write ``atomicAdd`` with a scope."""
     shader.require("GL_KHR_memory_scope_semantics")
     order = f"{SCOPES[operation.scope]}, gl_StorageSemanticsBuffer, gl_SemanticsAcquireRelease"
-    call = f"atomicAdd({_element(shader, operation)}, {shader.text(operation.value)}, {order})"
-    shader.line(f"{assignee(shader, operation.result)} = {call};")
+    assign(shader, operation.result, f"atomicAdd({_element(shader, operation)}, {shader.text(operation.value)}, {order})")
 
 
 @prints(AtomicOr)

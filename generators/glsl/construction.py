@@ -1,60 +1,64 @@
-"""Constructed matrices: the constructor of coopmat (GL_KHR_cooperative_matrix, 5.4.X), constants, and initializers."""
+"""Constructed matrices and cooperative vectors: constructors (GL_KHR_cooperative_matrix, GL_NV_cooperative_vector, 5.4.X), constants, and
+initializers."""
 
 from __future__ import annotations
 
 from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import Shader, prints
-from generators.glsl.spelling import identifier
-from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
+from generators.glsl.values import assign, assignee, type_name
+from generators.program import construction as language
 
 
-@prints(MatrixSplat)
-def emit_splat(shader: Shader, splat: MatrixSplat) -> None:
-    """Write a constructor call.
-
-    Raises:
-        NotExpressible: the composite must be replicated.
-    """
-    _refuse_replication(splat.replicated)
-    shader.line(f"{shader.assignee(splat.result)} = {shader.matrix_type(splat.result.type)}({shader.text(splat.value)});")
-
-
-@prints(MatrixConstant)
-def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
-    """Write a constant. glslang makes an OpConstantComposite of one whose value is a literal, and an OpCompositeConstruct of one whose
-    value is a specialization constant, which GLSL does not accept as a constant expression here.
+@prints(language.MatrixSplat, language.CooperativeVectorSplat)
+def emit_splat(shader: Shader, splat: language.MatrixSplat | language.CooperativeVectorSplat) -> None:
+    """Write a constructor call with one scalar.
 
     Raises:
-        NotExpressible: the composite must be replicated, or a literal must be specializable.
+        NotExpressible: the composite of a matrix must be replicated, or the composite of a vector must not.
     """
-    qualifier = "const " if constant.value.source == "literal" else ""
-    text = constant_text(shader, constant)
-    shader.line(f"{qualifier}{shader.matrix_type(constant.result.type)} {identifier(constant.result.name)} = {text};")
+    if isinstance(splat, language.MatrixSplat):
+        _refuse_replication(splat.replicated)
+    elif not splat.replicated:
+        raise NotExpressible(Lack.REPLICATED_COMPOSITE, "glslang makes a replicated composite if one scalar fills a cooperative vector")
+    assign(shader, splat.result, f"{type_name(shader, splat.result.type)}({shader.text(splat.value)})")
 
 
-def constant_text(shader: Shader, constant: MatrixConstant) -> str:
+@prints(language.MatrixConstant, language.CooperativeVectorConstant)
+def emit_constant(shader: Shader, constant: language.MatrixConstant | language.CooperativeVectorConstant) -> None:
+    """Write a constant. If the value of a matrix is a literal, glslang makes an OpConstantComposite; if it is a specialization constant,
+    which GLSL does not accept as a constant expression here, an OpCompositeConstruct.
+
+    Raises:
+        NotExpressible: as ``constant_text``.
+    """
+    qualifier = "const " if all(value.source == "literal" for value in constant.values) else ""
+    shader.line(f"{qualifier}{assignee(shader, constant.result)} = {constant_text(shader, constant)};")
+
+
+def constant_text(shader: Shader, constant: language.MatrixConstant | language.CooperativeVectorConstant) -> str:
     """Return the constant as an expression.
 
     Raises:
-        NotExpressible: as ``emit_constant``.
+        NotExpressible: the composite of a matrix must be replicated, or its literal must be specializable.
     """
-    _refuse_replication(constant.replicated)
-    if constant.specializable and constant.value.source == "literal":
-        raise NotExpressible(Lack.REPLICATED_CONSTANT, "GLSL specializes constants with a constant_id, not literals")
-    return f"{shader.matrix_type(constant.result.type)}({shader.text(constant.value)})"
+    if isinstance(constant, language.MatrixConstant):
+        _refuse_replication(constant.replicated)
+        if constant.specializable and constant.value.source == "literal":
+            raise NotExpressible(Lack.REPLICATED_CONSTANT, "GLSL specializes constants with a constant_id, not literals")
+    return f"{type_name(shader, constant.result.type)}({', '.join(shader.text(value) for value in constant.values)})"
 
 
-@prints(MatrixNull)
-def emit_null(shader: Shader, null: MatrixNull) -> None:
+@prints(language.MatrixNull, language.CooperativeVectorNull)
+def emit_null(shader: Shader, null: language.MatrixNull | language.CooperativeVectorNull) -> None:
     """Write a variable with a null initializer: an OpVariable initialized with an OpConstantNull."""
     shader.require("GL_EXT_null_initializer")
-    shader.line(f"{shader.matrix_type(null.result.type)} {identifier(null.result.name)} = {{}};")
+    assign(shader, null.result, "{}")
 
 
-@prints(MatrixUndefined)
-def emit_undefined(shader: Shader, undefined: MatrixUndefined) -> None:
+@prints(language.MatrixUndefined, language.CooperativeVectorUndefined)
+def emit_undefined(shader: Shader, undefined: language.MatrixUndefined | language.CooperativeVectorUndefined) -> None:
     """Write a variable without a value."""
-    shader.line(f"{shader.matrix_type(undefined.result.type)} {identifier(undefined.result.name)};")
+    shader.line(f"{assignee(shader, undefined.result)};")
 
 
 def _refuse_replication(replicated: bool) -> None:

@@ -8,23 +8,9 @@ from types import MappingProxyType
 from generators.errors import GeneratorError, Rule
 from generators.glsl.shader import Shader, prints
 from generators.glsl.spelling import identifier
-from generators.glsl.variables import assignee, type_name
+from generators.glsl.values import assign, assignee, type_name
+from generators.program import control_flow as language
 from generators.program.construction import MatrixSplat
-from generators.program.control_flow import (
-    Branch,
-    Carried,
-    Condition,
-    Exit,
-    FlowingSource,
-    Loop,
-    Merged,
-    PerInvocation,
-    Relation,
-    ReturnBoth,
-    Select,
-    Stated,
-    Switch,
-)
 from generators.program.load_store import MatrixLoad
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Hint, Operation
@@ -33,12 +19,12 @@ from generators.program.walking import names_read
 
 _SELECTIONS: Mapping[Hint, str] = MappingProxyType({"none": "", "for": "[[flatten]] ", "against": "[[dont_flatten]] "})
 
-_RELATIONS: Mapping[Relation, str] = MappingProxyType(
+_RELATIONS: Mapping[language.Relation, str] = MappingProxyType(
     {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
 )
 
 
-def condition_text(shader: Shader, condition: Condition) -> str:
+def condition_text(shader: Shader, condition: language.Condition) -> str:
     """Return the expression of a comparison.
 
     Raises:
@@ -49,16 +35,15 @@ def condition_text(shader: Shader, condition: Condition) -> str:
     return f"{shader.text(condition.left)} {_RELATIONS[condition.relation]} {shader.text(condition.right)}"
 
 
-@prints(Select)
-def emit_select(shader: Shader, select: Select) -> None:
+@prints(language.Select)
+def emit_select(shader: Shader, select: language.Select) -> None:
     """Write a conditional expression."""
-    name = identifier(select.result.name)
     then, otherwise = shader.text(select.then), shader.text(select.otherwise)
-    shader.line(f"{type_name(shader, select.result.type)} {name} = {condition_text(shader, select.condition)} ? {then} : {otherwise};")
+    assign(shader, select.result, f"{condition_text(shader, select.condition)} ? {then} : {otherwise}")
 
 
-@prints(Branch)
-def emit_branch(shader: Shader, branch: Branch) -> None:
+@prints(language.Branch)
+def emit_branch(shader: Shader, branch: language.Branch) -> None:
     """Write an if, with an else if the other arm does or assigns something."""
     for item in branch.merged:
         _declare(shader, item, None if branch.otherwise else item.sources[1])
@@ -69,8 +54,8 @@ def emit_branch(shader: Shader, branch: Branch) -> None:
             _arm(shader, branch.otherwise, branch.merged, 1)
 
 
-@prints(Switch)
-def emit_switch(shader: Shader, switch: Switch) -> None:
+@prints(language.Switch)
+def emit_switch(shader: Shader, switch: language.Switch) -> None:
     """Write a switch, each case with a break."""
     for item in switch.merged:
         _declare(shader, item, None)
@@ -86,8 +71,8 @@ def emit_switch(shader: Shader, switch: Switch) -> None:
             shader.line("break;")
 
 
-@prints(Exit)
-def emit_exit(shader: Shader, operation: Exit) -> None:
+@prints(language.Exit)
+def emit_exit(shader: Shader, operation: language.Exit) -> None:
     """Write an ``if`` that ends with return, break or continue."""
     with shader.braces(f"if ({condition_text(shader, operation.condition)})"):
         shader.emit(operation.body)
@@ -95,8 +80,8 @@ def emit_exit(shader: Shader, operation: Exit) -> None:
         shader.line(f"{operation.kind}{value};")
 
 
-@prints(ReturnBoth)
-def emit_return_both(shader: Shader, operation: ReturnBoth) -> None:
+@prints(language.ReturnBoth)
+def emit_return_both(shader: Shader, operation: language.ReturnBoth) -> None:
     """Write an if and an else that end with return."""
     with shader.braces(f"if ({condition_text(shader, operation.condition)})"):
         shader.emit(operation.then)
@@ -112,7 +97,7 @@ def _attribute(shader: Shader, attributes: Mapping[Hint, str], hint: Hint) -> st
     return attributes[hint]
 
 
-def _declare(shader: Shader, item: Merged, initial: FlowingSource | None) -> None:
+def _declare(shader: Shader, item: language.Merged, initial: language.FlowingSource | None) -> None:
     # Another operation may have declared the variable already.
     if initial is None and item.result.name in shader.variables:
         return
@@ -120,7 +105,7 @@ def _declare(shader: Shader, item: Merged, initial: FlowingSource | None) -> Non
     shader.line(f"{declaration};" if initial is None else f"{declaration} = {shader.text(initial)};")
 
 
-def _arm(shader: Shader, body: Sequence[Operation], merged: Sequence[Merged], number: int) -> None:
+def _arm(shader: Shader, body: Sequence[Operation], merged: Sequence[language.Merged], number: int) -> None:
     """Write an arm. A matrix that the arm computes goes straight into the variable of the result."""
     computed = {operation.result for operation in body if isinstance(operation, MatrixLoad | MatrixSplat | MatrixMulAdd)}
     assigned = []
@@ -139,11 +124,11 @@ def _arm(shader: Shader, body: Sequence[Operation], merged: Sequence[Merged], nu
 _LOOPS: Mapping[Hint, str] = MappingProxyType({"none": "", "for": "[[unroll]] ", "against": "[[dont_unroll]] "})
 
 
-@prints(Loop)
-def emit_loop(shader: Shader, loop: Loop) -> None:
+@prints(language.Loop)
+def emit_loop(shader: Shader, loop: language.Loop) -> None:
     """Write a loop."""
     for carried in loop.carried:
-        shader.line(f"{assignee(shader, carried.current)} = {shader.text(carried.initial)};")
+        assign(shader, carried.current, shader.text(carried.initial))
     in_place = {carried.next.name for carried in loop.carried if _in_place(loop, carried)}
     for carried in loop.carried:
         if carried.next.name in in_place:
@@ -157,7 +142,7 @@ def emit_loop(shader: Shader, loop: Loop) -> None:
         _assign(shader, [carried for carried in loop.carried if carried.next.name not in in_place])
 
 
-def _assign(shader: Shader, carried: list[Carried]) -> None:
+def _assign(shader: Shader, carried: list[language.Carried]) -> None:
     """Assign all values at once: first save every value that another assignment overwrites."""
     current = {item.current.name for item in carried}
     carried = [item for item in carried if item.next != item.current]
@@ -172,7 +157,7 @@ def _assign(shader: Shader, carried: list[Carried]) -> None:
         shader.line(f"{shader.text(item.current)} = {values[item.current.name]};")
 
 
-def _in_place(loop: Loop, carried: Carried) -> bool:
+def _in_place(loop: language.Loop, carried: language.Carried) -> bool:
     """Tell whether the operation that computes the next value may write it directly to the carried variable. This holds if the body neither
     reads the current value afterwards nor ends the iteration, and no other carried matrix takes the current or the next value."""
     computed = [
@@ -181,7 +166,7 @@ def _in_place(loop: Loop, carried: Carried) -> bool:
     if True not in computed:
         return False
     later = loop.body[computed.index(True) + 1 :]
-    if any(isinstance(operation, Exit) for operation in later):
+    if any(isinstance(operation, language.Exit) for operation in later):
         return False
     others = {other.next.name for other in loop.carried if other is not carried}
     return not any(carried.current.name in names_read(operation) for operation in later) and others.isdisjoint(
@@ -189,7 +174,7 @@ def _in_place(loop: Loop, carried: Carried) -> bool:
     )
 
 
-@prints(PerInvocation, Stated)
-def emit_body(shader: Shader, operation: PerInvocation | Stated) -> None:
+@prints(language.PerInvocation, language.Stated)
+def emit_body(shader: Shader, operation: language.PerInvocation | language.Stated) -> None:
     """Write the code."""
     shader.emit(operation.body)

@@ -1,10 +1,12 @@
-"""Conversions of matrices: constructors (GL_KHR_cooperative_matrix, 5.4.X) and saturatedConvertEXT (GL_EXT_float_e4m3, e5m2)."""
+"""Conversions of matrices: constructors (GL_KHR_cooperative_matrix, 5.4.X), saturatedConvertEXT (GL_EXT_float_e4m3, e5m2),
+coopMatTransposeNV (GL_NV_cooperative_matrix2) and coopMatTransposeEXT (GL_EXT_cooperative_matrix_maintenance1)."""
 
 from __future__ import annotations
 
 from generators.errors import Lack, NotExpressible
-from generators.glsl.shader import Shader, prints
-from generators.program.conversion import Conversion, MatrixConvert, changes_use, is_float8
+from generators.glsl.shader import MAINTENANCE1, MATRIX2, Shader, prints
+from generators.glsl.values import assign, declared
+from generators.program.conversion import Conversion, MatrixConvert, Transpose, TransposedConvert, UseConvert, changes_use, is_float8
 from generators.types import ComponentType
 
 
@@ -26,7 +28,7 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
         shader.require_shared()
     matrix = shader.text(convert.matrix)
     if not convert.saturating:
-        shader.line(f"{shader.assignee(convert.result)} = {shader.matrix_type(convert.result.type)}({matrix});")
+        assign(shader, convert.result, f"{shader.matrix_type(convert.result.type)}({matrix})")
         return
     if is_float8(source):
         raise NotExpressible(
@@ -35,9 +37,7 @@ def emit_convert(shader: Shader, convert: MatrixConvert) -> None:
     if use_changes:
         # glslang 16.6 accepts it but declares no capability for it.
         raise NotExpressible(Lack.SATURATION_USE, "saturatedConvertEXT leaves the use of a matrix as it is")
-    if convert.result.name not in shader.variables:
-        shader.line(f"{shader.assignee(convert.result)};")
-    shader.line(f"saturatedConvertEXT({shader.text(convert.result)}, {matrix});")
+    shader.line(f"saturatedConvertEXT({declared(shader, convert.result)}, {matrix});")
 
 
 def follows_types(conversion: Conversion, source: ComponentType, target: ComponentType) -> bool:
@@ -52,3 +52,46 @@ def follows_types(conversion: Conversion, source: ComponentType, target: Compone
             return target.bits < source.bits or source.is_signed is (conversion is Conversion.S_TO_S)
         case _:
             return True
+
+
+@prints(UseConvert)
+def emit_use_convert(shader: Shader, operation: UseConvert) -> None:
+    """Write a constructor."""
+    shader.require_shared()
+    assign(shader, operation.result, f"{shader.matrix_type(operation.result.type)}({shader.text(operation.matrix)})")
+
+
+@prints(Transpose)
+def emit_transpose(shader: Shader, operation: Transpose) -> None:
+    """Write a call."""
+    shader.require(MATRIX2)
+    shader.transposes = True
+    shader.line(f"coopMatTransposeNV({declared(shader, operation.result)}, {shader.text(operation.matrix)});")
+
+
+def check_transpositions(shader: Shader) -> None:
+    """Check that glslang writes OpCooperativeMatrixTransposeNV for each transposition.
+
+    Raises:
+        NotExpressible: the shader needs the extension with which glslang 16.6 writes a conversion with CooperativeMatrixTransposeEXT.
+    """
+    if shader.transposes and MAINTENANCE1 in shader.extensions:
+        raise NotExpressible(Lack.TRANSPOSITION, f"coopMatTransposeNV is another instruction in a shader with {MAINTENANCE1}")
+
+
+@prints(TransposedConvert)
+def emit_transposed_convert(shader: Shader, operation: TransposedConvert) -> None:
+    """Write a call.
+
+    Raises:
+        NotExpressible: the function converts the components as their types say, and the instruction does not; or the conversion saturates.
+    """
+    source, target, conversion = operation.matrix.type.component, operation.result.type.component, operation.conversion
+    if conversion is not None and not follows_types(conversion, source, target):
+        raise NotExpressible(
+            Lack.CONVERSION, f"coopMatTransposeEXT converts {source} to {target} by their types, not as Op{conversion.value}"
+        )
+    if operation.saturating:
+        raise NotExpressible(Lack.SATURATION_USE, "coopMatTransposeEXT does not saturate")
+    shader.require(MAINTENANCE1)
+    shader.line(f"coopMatTransposeEXT({declared(shader, operation.result)}, {shader.text(operation.matrix)});")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from generators.errors import Lack, NotExpressible
-from generators.glsl.cooperative_vectors import declared, uint
+from generators.glsl.cooperative_vectors import uint
 from generators.glsl.shader import Shader, prints
-from generators.glsl.spelling import identifier
+from generators.glsl.values import declared
 from generators.program.cooperative_vector_matmul import (
     CooperativeVectorMatMul,
     InterpretationOperand,
@@ -42,7 +42,7 @@ def emit_vector_matmul(shader: Shader, operation: CooperativeVectorMatMul) -> No
         raise NotExpressible(Lack.SIGNED_FLAGS, f"GLSL takes the signed flags from the component types (0x{int(derived):x})")
     matrix, bias = operation.matrix, operation.bias
     arguments = [
-        identifier(operation.result.name),
+        declared(shader, operation.result),
         shader.text(operation.input),
         interpretation(shader, operation.interpretation),
         shader.elements(matrix.array),
@@ -53,7 +53,6 @@ def emit_vector_matmul(shader: Shader, operation: CooperativeVectorMatMul) -> No
         arguments += [shader.elements(bias.array), uint(shader, bias.offset, "offset"), interpretation(shader, bias.interpretation)]
     arguments += [shader.extent(operation.rows, "u"), shader.extent(operation.columns, "u"), layout(shader, matrix.layout)]
     arguments += [_boolean(shader, matrix.transpose), stride(shader, matrix.stride)]
-    shader.line(f"{declared(shader, operation.result)};")
     shader.line(f"coopVecMatMul{'' if bias is None else 'Add'}NV({', '.join(arguments)});")
 
 

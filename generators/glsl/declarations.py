@@ -1,4 +1,4 @@
-"""The declarations before ``main``: specialization constants, buffers, references, push constants and shared arrays."""
+"""The declarations before ``main``: execution modes, specialization constants, buffers, references, push constants and shared arrays."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from generators.program.interface import DescriptorArray, Member, interface
 from generators.program.memory import Array
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
 from generators.program.shape import LATEST
+from generators.spirv.enumerants import Capability, ExecutionMode
 from generators.types import StorageClass
 
 
@@ -95,6 +96,27 @@ def _local_size(program: Program) -> str:
         x = f"local_size_x = {shape.invocations or side_by_side * (shape.subgroup_size or 0)}"
     y, z = (f"local_size_{axis} = {extent}" if extent > 1 else "" for axis, extent in (("y", shape.y), ("z", shape.z)))
     return ", ".join(part for part in (x, y, z) if part)
+
+
+def execution_modes(shader: Shader) -> tuple[str, ...]:
+    """Return the declarations of the program's execution modes, one line each: for float arithmetic and for 64-bit indexing. GLSL declares
+    them by their SPIR-V numbers (GL_EXT_spirv_intrinsics).
+
+    Raises:
+        NotExpressible: a mode applies to two widths: glslang 16.6 keeps only the last declaration of each mode.
+    """
+    found = []
+    if shader.program.wide_indexing:
+        shader.extensions.add("GL_EXT_spirv_intrinsics")
+        found.append('spirv_execution_mode(extensions = ["SPV_EXT_shader_64bit_indexing"], capabilities = [5426], 5427);')
+    modes = [control.mode for control in shader.program.float_controls]
+    for control in shader.program.float_controls:
+        if modes.count(control.mode) > 1:
+            raise NotExpressible(Lack.MODE_WIDTHS, "glslang keeps only one width of an execution mode")
+        shader.extensions.add("GL_EXT_spirv_intrinsics")
+        capability, mode = Capability.named(control.mode.value), ExecutionMode.named(control.mode.value)
+        found.append(f"spirv_execution_mode(capabilities = [{capability}], {mode}, {control.width});")
+    return tuple(found)
 
 
 def _constants(shader: Shader) -> tuple[str, ...]:

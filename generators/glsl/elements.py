@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from generators.glsl.shader import MAINTENANCE1, Shader, prints
-from generators.glsl.spelling import identifier, literal
-from generators.glsl.variables import assignee
+from generators.glsl.spelling import literal
+from generators.glsl.values import assign
 from generators.program.elements import MatrixCoordinate, MatrixLength
 
 
@@ -12,12 +12,11 @@ from generators.program.elements import MatrixCoordinate, MatrixLength
 def emit_length(shader: Shader, operation: MatrixLength) -> None:
     """Write the length of a matrix of zeros, which has the type and costs no computation."""
     matrix = f"{shader.matrix_type(operation.type)}({literal(operation.type.component, 0)})"
-    shader.line(f"uint {identifier(operation.result.name)} = uint({matrix}.length());")
+    assign(shader, operation.result, f"uint({matrix}.length())")
 
 
 @prints(MatrixCoordinate)
 def emit_coordinate(shader: Shader, operation: MatrixCoordinate) -> None:
     """Write a call."""
     shader.require(MAINTENANCE1)
-    matrix, index = shader.text(operation.matrix), shader.text(operation.index)
-    shader.line(f"{assignee(shader, operation.result)} = coopMatGetCoordinateEXT({matrix}, {index});")
+    assign(shader, operation.result, f"coopMatGetCoordinateEXT({shader.text(operation.matrix)}, {shader.text(operation.index)})")

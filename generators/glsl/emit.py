@@ -7,10 +7,9 @@ from functools import cache
 from jinja2 import Environment, Template
 
 from generators.errors import Lack, NotExpressible
-from generators.glsl.declarations import declare, inputs_and_outputs
-from generators.glsl.float_controls import execution_modes
+from generators.glsl.conversion import check_transpositions
+from generators.glsl.declarations import declare, execution_modes, inputs_and_outputs
 from generators.glsl.shader import Shader
-from generators.glsl.use_conversion import check_transpositions
 from generators.glsl.variables import declare_variables
 from generators.program.program import Program
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import Shader, prints
 from generators.glsl.spelling import identifier
-from generators.glsl.variables import check_movable, declare, type_name
+from generators.glsl.values import check_movable, type_name
+from generators.glsl.variables import declare
 from generators.program.control_flow import ReturnBoth
 from generators.program.functions import Argument, Call, Function, Parameter, PointerParameter
 from generators.program.values import AnyValue, is_matrix

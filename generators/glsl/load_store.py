@@ -5,6 +5,7 @@ from __future__ import annotations
 from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import REFERENCE_MEMBER, Shader, prints
 from generators.glsl.spelling import LAYOUTS
+from generators.glsl.values import declared
 from generators.glsl.variables import part
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout
 from generators.program.memory import Array, Inner
@@ -19,9 +20,7 @@ def emit_load(shader: Shader, load: MatrixLoad) -> None:
         target = part(shader, store.variable, store.path)
         shader.line(f"coopMatLoad({_arguments(shader, target, load.array, load.first, load.stride, load.layout)});")
         return
-    if load.result.name not in shader.variables:
-        shader.line(f"{shader.assignee(load.result)};")
-    shader.line(f"coopMatLoad({_arguments(shader, shader.text(load.result), load.array, load.first, load.stride, load.layout)});")
+    shader.line(f"coopMatLoad({_arguments(shader, declared(shader, load.result), load.array, load.first, load.stride, load.layout)});")
 
 
 @prints(MatrixStore)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import Shader, prints
+from generators.glsl.values import assign
 from generators.program.muladd import MatrixMulAdd
 from generators.types import MatrixOperands
 
@@ -47,4 +48,4 @@ def emit_muladd(shader: Shader, operation: MatrixMulAdd) -> None:
     arguments = [shader.text(operation.a), shader.text(operation.b), shader.text(operation.c)]
     if saturating:
         arguments.append("gl_MatrixOperandsSaturatingAccumulation")
-    shader.line(f"{shader.assignee(operation.result)} = coopMatMulAdd({', '.join(arguments)});")
+    assign(shader, operation.result, f"coopMatMulAdd({', '.join(arguments)})")

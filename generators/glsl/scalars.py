@@ -1,4 +1,4 @@
-"""The index of the scope instance, and the arithmetic of addresses."""
+"""The index of the scope instance, the arithmetic of addresses, and built-in functions on scalars."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from types import MappingProxyType
 
 from generators.errors import GeneratorError, Lack, NotExpressible, Rule
 from generators.glsl.shader import Shader, prints
-from generators.glsl.spelling import identifier
-from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarOperator
+from generators.glsl.values import assign
+from generators.program import scalars as language
 from generators.types import Scope
 
-_OPERATORS: Mapping[ScalarOperator, str] = MappingProxyType(
+_OPERATORS: Mapping[language.ScalarOperator, str] = MappingProxyType(
     {
         "add": "+",
         "subtract": "-",
@@ -27,14 +27,14 @@ _OPERATORS: Mapping[ScalarOperator, str] = MappingProxyType(
 )
 
 
-@prints(InstanceIndex)
-def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
+@prints(language.InstanceIndex)
+def emit_instance_index(shader: Shader, operation: language.InstanceIndex) -> None:
     """Write the index of the scope instance."""
     index = _workgroup_index(shader)
     if shader.program.scope is Scope.SUBGROUP:
         shader.require("GL_KHR_shader_subgroup_basic")
         index = f"{index} * gl_NumSubgroups + gl_SubgroupID"
-    shader.line(f"uint {identifier(operation.result.name)} = {index};")
+    assign(shader, operation.result, index)
 
 
 def _workgroup_index(shader: Shader) -> str:
@@ -45,7 +45,7 @@ def _workgroup_index(shader: Shader) -> str:
     return "((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x)"
 
 
-_BUILT_INS: Mapping[BuiltInName, str] = MappingProxyType(
+_BUILT_INS: Mapping[language.BuiltInName, str] = MappingProxyType(
     {
         "workgroup": "gl_WorkGroupID.x",
         "workgroup_y": "gl_WorkGroupID.y",
@@ -61,8 +61,8 @@ _BUILT_INS: Mapping[BuiltInName, str] = MappingProxyType(
 )
 
 
-@prints(BuiltInScalar)
-def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
+@prints(language.BuiltInScalar)
+def emit_built_in(shader: Shader, operation: language.BuiltInScalar) -> None:
     """Write nothing: the built-in's name appears where its value is used. The number of invocations is a product of extents."""
     if operation.which.startswith("subgroup"):
         shader.require("GL_KHR_shader_subgroup_basic")
@@ -87,8 +87,8 @@ def _draw_invocation(shader: Shader) -> str:
     return f"min(uint(gl_FragCoord.y) * {draw.width}u + uint(gl_FragCoord.x), {draw.invocations - 1}u)"
 
 
-@prints(ScalarArithmetic)
-def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
+@prints(language.ScalarArithmetic)
+def emit_arithmetic(shader: Shader, operation: language.ScalarArithmetic) -> None:
     """Write arithmetic.
 
     Raises:
@@ -98,11 +98,35 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
     if not component.has_arithmetic:
         raise NotExpressible(Lack.ARITHMETIC, f"GLSL has no arithmetic on {component}")
     left, right = shader.text(operation.left), shader.text(operation.right)
-    shader.line(f"{shader.scalar_type(component)} {identifier(operation.result.name)} = {left} {_OPERATORS[operation.operator]} {right};")
+    assign(shader, operation.result, f"{left} {_OPERATORS[operation.operator]} {right}")
 
 
-@prints(ScalarConvert)
-def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
+@prints(language.ScalarConvert)
+def emit_scalar_convert(shader: Shader, operation: language.ScalarConvert) -> None:
     """Write a constructor."""
-    type_ = shader.scalar_type(operation.result.type)
-    shader.line(f"{type_} {identifier(operation.result.name)} = {type_}({shader.text(operation.value)});")
+    assign(shader, operation.result, f"{shader.scalar_type(operation.result.type)}({shader.text(operation.value)})")
+
+
+_FUNCTIONS: Mapping[language.ExtendedName, str] = MappingProxyType(
+    {
+        "minimum": "min",
+        "maximum": "max",
+        "clamp": "clamp",
+        "absolute": "abs",
+        "floor": "floor",
+        "fused": "fma",
+        "exponential": "exp",
+        "power_of_two": "exp2",
+        "logarithm": "log",
+        "inverse_root": "inversesqrt",
+        "hyperbolic_tangent": "tanh",
+    }
+)
+
+
+@prints(language.Extended)
+def emit_extended(shader: Shader, operation: language.Extended) -> None:
+    """Write a call. Raises GeneratorError as ``check_extended``."""
+    language.check_extended(operation)
+    operands = ", ".join(shader.text(operand) for operand in operation.operands)
+    assign(shader, operation.result, f"{_FUNCTIONS[operation.which]}({operands})")

@@ -7,12 +7,12 @@ from types import MappingProxyType
 
 from generators.errors import Lack, NotExpressible
 from generators.glsl.shader import Shader, prints
-from generators.glsl.spelling import CLAMP_MODES, identifier
+from generators.glsl.spelling import identifier
+from generators.glsl.values import assign, tensor_parameters
 from generators.program.program import Program
 from generators.program.tensor import LayoutCreate, LayoutSet, LayoutSetting, ViewCreate, ViewSet, ViewSetting
-from generators.program.values import Operand, ScalarValue, TensorLayoutType, TensorViewType
+from generators.program.values import Operand, ScalarValue
 from generators.program.walking import flattened
-from generators.types import ClampMode
 
 _LAYOUT_SETTINGS: Mapping[LayoutSetting, str] = MappingProxyType(
     {
@@ -28,14 +28,6 @@ _VIEW_SETTINGS: Mapping[ViewSetting, str] = MappingProxyType(
 )
 
 
-def tensor_type(shader: Shader, type_: TensorLayoutType | TensorViewType) -> str:
-    """Return ``tensorLayoutNV<…>`` or ``tensorViewNV<…>``."""
-    shader.require("GL_NV_cooperative_matrix2")
-    if isinstance(type_, TensorLayoutType):
-        return f"tensorLayoutNV<{_layout_parameters(shader, type_)}>"
-    return f"tensorViewNV<{_view_parameters(shader, type_)}>"
-
-
 def flags(program: Program) -> frozenset[Operand]:
     """Return the specialization constants that are declared as bool; they tell whether a view has its own dimensions. As VkBool32 they have
     the size and the values of the program's u32; glslang 16.6 crashes on ``flag != 0`` in the parameters of a view."""
@@ -43,27 +35,11 @@ def flags(program: Program) -> frozenset[Operand]:
     return frozenset(view.type.has_dimensions for view in views if isinstance(view.type.has_dimensions, Operand))
 
 
-def _layout_parameters(shader: Shader, type_: TensorLayoutType) -> str:
-    clamp = CLAMP_MODES[type_.clamp] if isinstance(type_.clamp, ClampMode) else shader.extent(type_.clamp)
-    return f"{shader.extent(type_.rank)}, {clamp}"
-
-
-def _view_parameters(shader: Shader, type_: TensorViewType) -> str:
-    rank = shader.extent(len(type_.permutation) if type_.rank is None else type_.rank)
-    given = type_.has_dimensions
-    has_dimensions = shader.extent(given) if isinstance(given, Operand) else str(given).lower()
-    return ", ".join((rank, has_dimensions, *(shader.extent(dimension) for dimension in type_.permutation)))
-
-
 @prints(LayoutCreate, ViewCreate)
 def emit_create(shader: Shader, create: LayoutCreate | ViewCreate) -> None:
     """Write the creation of a layout or view."""
-    type_ = create.result.type
-    if isinstance(type_, TensorLayoutType):
-        made = f"createTensorLayoutNV({_layout_parameters(shader, type_)})"
-    else:
-        made = f"createTensorViewNV({_view_parameters(shader, type_)})"
-    shader.line(f"{tensor_type(shader, type_)} {identifier(create.result.name)} = {made};")
+    kind = "Layout" if isinstance(create, LayoutCreate) else "View"
+    assign(shader, create.result, f"createTensor{kind}NV({tensor_parameters(shader, create.result.type)})")
 
 
 @prints(LayoutSet)
@@ -80,7 +56,7 @@ def emit_view_set(shader: Shader, change: ViewSet) -> None:
 
 def _emit_set(shader: Shader, change: LayoutSet | ViewSet, base: str, function: str) -> None:
     operands = ", ".join((identifier(base), *(_operand(shader, operand) for operand in change.operands)))
-    shader.line(f"{tensor_type(shader, change.result.type)} {identifier(change.result.name)} = {function}({operands});")
+    assign(shader, change.result, f"{function}({operands})")
 
 
 def _operand(shader: Shader, value: ScalarValue) -> str:

@@ -6,6 +6,7 @@ from generators.errors import Lack, NotExpressible
 from generators.glsl.functions import callback
 from generators.glsl.shader import Shader, prints
 from generators.glsl.spelling import identifier
+from generators.glsl.values import assign
 from generators.program.functions import Function
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import ScalarValue, is_aggregate
@@ -18,8 +19,7 @@ S32 = COMPONENT_TYPES["s32"]
 @prints(TensorLoad)
 def emit_tensor_load(shader: Shader, load: TensorLoad) -> None:
     """Write a load into a matrix that holds the previous elements."""
-    result = shader.assignee(load.result)
-    shader.line(f"{result} = {shader.text(load.before)};")
+    assign(shader, load.result, shader.text(load.before))
     shader.line(f"coopMatLoadTensorNV({_arguments(shader, shader.text(load.result), load)});")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from generators.inputs import elementwise
 from generators.inputs.elementwise import Pair, Shape
 from generators.numerics.formats import largest_finite, smallest_normal
-from generators.program.cooperative_vector_elementwise import ARGUMENTS, BitOperator, VectorFunction
+from generators.program.elementwise import ARGUMENTS, BitOperator, VectorFunction
 from generators.types import ComponentType
 
 Arguments = tuple[np.ndarray, ...]

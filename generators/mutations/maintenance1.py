@@ -8,12 +8,11 @@ from generators.element_functions.functions import combining
 from generators.errors import GeneratorError, Rule
 from generators.mutations.base import BaseModule
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.callbacks import PerElement, Reduce
+from generators.program.conversion import UseConvert
 from generators.program.elements import COORDINATE, MatrixCoordinate
 from generators.program.expressions import element_function
 from generators.program.memory import Pointee
-from generators.program.per_element import PerElement
-from generators.program.reduce import Reduce
-from generators.program.use_conversion import UseConvert
 from generators.program.values import MatrixType, Value
 from generators.property_rows import PropertyRow
 from generators.spirv.disassemble import disassemble

@@ -7,14 +7,13 @@ from types import MappingProxyType
 from generators.errors import GeneratorError, Rule
 from generators.mutations.base import BaseModule
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.callbacks import PerElement, Reduce
+from generators.program.conversion import Transpose, UseConvert
 from generators.program.expressions import Binary, BlockRead, Choose, constant, element_function
 from generators.program.functions import Function
 from generators.program.memory import Pointee
-from generators.program.per_element import PerElement
-from generators.program.reduce import Reduce
 from generators.program.tensor import LayoutCreate, LayoutSet, LayoutSetting, ViewCreate, ViewSet, ViewSetting
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import (
     ArrayType,
     BlockMember,

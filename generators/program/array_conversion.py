@@ -16,6 +16,7 @@ class BitCastArray(InvocationOperation):
     """OpBitCastArrayQCOM: ``result`` has the bytes of ``source``, in the order that they would have in memory (QC-BC-03, F-QC-3). Both have
     the same number of bytes. Each invocation executes it for itself."""
 
+    rests_on = ("QC-BC-03",)
     result: ArrayValue
     source: ArrayValue
 
@@ -28,6 +29,7 @@ class ConstructCoopMat(Operation):
     components (QC-CC-14). The subgroup executes it together.
     """
 
+    rests_on = ("QC-CC-04", "QC-CC-05")
     result: Matrix
     source: ArrayValue
 
@@ -39,6 +41,7 @@ class ExtractCoopMat(Operation):
     In invocations beyond the rows it is undefined. Elements of u32 are as in ``ConstructCoopMat``. The subgroup executes it together.
     """
 
+    rests_on = ("QC-CX-02",)
     result: ArrayValue
     matrix: Matrix
 
@@ -48,6 +51,7 @@ class ExtractSubArray(InvocationOperation):
     """OpExtractSubArrayQCOM: element i of ``result`` is element ``start`` (s32) + i of ``source`` (QC-SA-04). Each invocation executes it
     for itself."""
 
+    rests_on = ("QC-SA-04",)
     result: ArrayValue
     source: ArrayValue
     start: ScalarValue

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Literal
+from typing import Concatenate, Literal, ParamSpec, TypeVar
 
 from generators.program.arrays import ArrayLoad, ArrayStore
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
@@ -48,6 +48,8 @@ from generators.program.workgroup import Barrier, Handover
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands, MemoryScope, Scope, StorageClass
 
 U32 = COMPONENT_TYPES["u32"]
+SomeType = TypeVar("SomeType", bound=ValueType)
+Operands = ParamSpec("Operands")
 
 
 class ProgramBuilder:
@@ -147,11 +149,22 @@ class ProgramBuilder:
         self._names[name] += 1
         return name if self._names[name] == 1 else f"{name}_{self._names[name]}"
 
+    def compute(
+        self,
+        name: str,
+        type_: SomeType,
+        kind: Callable[Concatenate[Value[SomeType], Operands], Operation],
+        *operands: Operands.args,
+        **further: Operands.kwargs,
+    ) -> Value[SomeType]:
+        """Add the operation of class ``kind`` that computes a value of ``type_`` from ``operands``, the class's other fields."""
+        result = Value(name, type_)
+        self._operations.append(kind(result, *operands, **further))
+        return result
+
     def built_in(self, name: str, which: BuiltInName) -> Scalar:
         """Return a number that the environment supplies to each invocation."""
-        result = Value(name, U32)
-        self._operations.append(BuiltInScalar(result, which))
-        return result
+        return self.compute(name, U32, BuiltInScalar, which)
 
     def workgroup_index(self, name: str) -> Scalar:
         """Return the index of the workgroup in the dispatch: the index along x, or, if there are workgroups along y or z, the linear index
@@ -167,9 +180,7 @@ class ProgramBuilder:
 
     def arithmetic(self, name: str, operator: ScalarOperator, left: ScalarValue, right: ScalarValue) -> Scalar:
         """Compute ``left`` (operator) ``right``."""
-        result = Value(name, left.type)
-        self._operations.append(ScalarArithmetic(result, operator, left, right))
-        return result
+        return self.compute(name, left.type, ScalarArithmetic, operator, left, right)
 
     def offset(self, name: str, first: ScalarValue, index: ScalarValue, pitch: int) -> Scalar:
         """Compute ``first`` + ``index`` * ``pitch``."""
@@ -188,33 +199,23 @@ class ProgramBuilder:
         robust: bool = False,
     ) -> Matrix:
         """Load a matrix from ``array``."""
-        result = Value(name, type_)
-        self._operations.append(MatrixLoad(result, array, first, stride, layout, memory, robust))
-        return result
+        return self.compute(name, type_, MatrixLoad, array, first, stride, layout, memory, robust)
 
     def splat(self, name: str, type_: MatrixType, value: ScalarValue, replicated: bool = False) -> Matrix:
         """Make a matrix of one value."""
-        result = Value(name, type_)
-        self._operations.append(MatrixSplat(result, value, replicated))
-        return result
+        return self.compute(name, type_, MatrixSplat, value, replicated)
 
     def constant(self, name: str, type_: MatrixType, value: Operand, replicated: bool = False, specializable: bool = False) -> Matrix:
         """Make a constant matrix of the module; ``value`` is a literal or a specialization constant."""
-        result = Value(name, type_)
-        self._operations.append(MatrixConstant(result, value, replicated, specializable))
-        return result
+        return self.compute(name, type_, MatrixConstant, value, replicated, specializable)
 
     def null(self, name: str, type_: MatrixType) -> Matrix:
         """Make a matrix of zeros: OpConstantNull."""
-        result = Value(name, type_)
-        self._operations.append(MatrixNull(result))
-        return result
+        return self.compute(name, type_, MatrixNull)
 
     def undefined(self, name: str, type_: MatrixType, place: Literal["module", "function"]) -> Matrix:
         """Make a matrix with an undefined value, on which nothing may depend."""
-        result = Value(name, type_)
-        self._operations.append(MatrixUndefined(result, place))
-        return result
+        return self.compute(name, type_, MatrixUndefined, place)
 
     def read(self, name: str, array: Array, index: ScalarValue) -> Value[ComponentType | VectorType]:
         """Read element ``index`` of ``array``."""
@@ -226,9 +227,7 @@ class ProgramBuilder:
 
     def read_scalar(self, name: str, array: Array, index: ScalarValue) -> Scalar:
         """Read element ``index`` of ``array``, whose pointee is a scalar."""
-        result = Value(name, array.pointee.component)
-        self._operations.append(ArrayLoad(result, array, index))
-        return result
+        return self.compute(name, array.pointee.component, ArrayLoad, array, index)
 
     def write(self, array: Array, index: ScalarValue, value: AnyValue | Operand) -> None:
         """Store ``value`` to element ``index`` of ``array``."""
@@ -249,33 +248,23 @@ class ProgramBuilder:
 
     def muladd(self, name: str, type_: MatrixType, a: Matrix, b: Matrix, c: Matrix, operands: MatrixOperands | None) -> Matrix:
         """Compute ``a`` x ``b`` + ``c``."""
-        result = Value(name, type_)
-        self._operations.append(MatrixMulAdd(result, a, b, c, operands))
-        return result
+        return self.compute(name, type_, MatrixMulAdd, a, b, c, operands)
 
     def convert(self, name: str, matrix: Matrix, component: ComponentType, conversion: Conversion, saturating: bool = False) -> Matrix:
         """Convert ``matrix`` to ``component``."""
-        result = Value(name, replace(matrix.type, component=component))
-        self._operations.append(MatrixConvert(result, matrix, conversion, saturating))
-        return result
+        return self.compute(name, replace(matrix.type, component=component), MatrixConvert, matrix, conversion, saturating)
 
     def negate(self, name: str, operand: Matrix) -> Matrix:
         """Compute -``operand``, element by element."""
-        result = Value(name, operand.type)
-        self._operations.append(MatrixNegate(result, operand))
-        return result
+        return self.compute(name, operand.type, MatrixNegate, operand)
 
     def elementwise(self, name: str, operator: Operator, left: Matrix, right: Matrix, no_contraction: bool = False) -> Matrix:
         """Compute ``left`` (operator) ``right``, element by element."""
-        result = Value(name, left.type)
-        self._operations.append(MatrixArithmetic(result, operator, left, right, no_contraction))
-        return result
+        return self.compute(name, left.type, MatrixArithmetic, operator, left, right, no_contraction)
 
     def times_scalar(self, name: str, matrix: Matrix, scalar: ScalarValue, no_contraction: bool = False) -> Matrix:
         """Compute ``matrix`` * ``scalar``."""
-        result = Value(name, matrix.type)
-        self._operations.append(MatrixTimesScalar(result, matrix, scalar, no_contraction))
-        return result
+        return self.compute(name, matrix.type, MatrixTimesScalar, matrix, scalar, no_contraction)
 
     def barrier(self, scope: MemoryScope = MemoryScope.WORKGROUP, handover: Handover = "barrier") -> None:
         """Add a control barrier, by default of the workgroup."""
@@ -291,9 +280,7 @@ class ProgramBuilder:
 
     def get(self, name: str, variable: Variable, *path: int | ScalarValue) -> AnyValue:
         """Load the part of ``variable`` that ``path`` leads to."""
-        result = Value(name, part_type(variable.type, path))
-        self._operations.append(VariableLoad(result, variable, path))
-        return result
+        return self.compute(name, part_type(variable.type, path), VariableLoad, variable, path)
 
     def get_matrix(self, name: str, variable: Variable, *path: int | ScalarValue) -> Matrix:
         """Load the matrix in ``variable`` that ``path`` leads to."""
@@ -313,23 +300,17 @@ class ProgramBuilder:
 
     def element_pointer(self, name: str, array: Array, index: ScalarValue, strided: bool = False) -> Pointer:
         """Make a pointer to an element of ``array``."""
-        result = Value(name, pointer_type(array, strided))
-        self._operations.append(ElementPointer(result, (array,), index))
-        return result
+        return self.compute(name, pointer_type(array, strided), ElementPointer, (array,), index)
 
     def descriptor_pointer(
         self, name: str, arrays: Sequence[Array], which: ScalarValue, index: ScalarValue, non_uniform: bool = False
     ) -> Pointer:
         """Make a pointer to an element of one of ``arrays``, an array of descriptors."""
-        result = Value(name, pointer_type(arrays[0]))
-        self._operations.append(ElementPointer(result, tuple(arrays), index, which, non_uniform))
-        return result
+        return self.compute(name, pointer_type(arrays[0]), ElementPointer, tuple(arrays), index, which, non_uniform)
 
     def load_through(self, name: str, type_: MatrixType, pointer: Pointer, stride: ScalarValue, layout: MemoryLayout) -> Matrix:
         """Load a matrix through a pointer."""
-        result = Value(name, type_)
-        self._operations.append(PointerLoad(result, pointer, stride, layout))
-        return result
+        return self.compute(name, type_, PointerLoad, pointer, stride, layout)
 
     def store_through(self, matrix: Matrix, pointer: Pointer, stride: ScalarValue, layout: MemoryLayout) -> None:
         """Store ``matrix`` through a pointer."""

@@ -1,10 +1,12 @@
-"""Conversion instructions on matrices (SPV_KHR_cooperative_matrix, 3.42.11; SPIR-V, Conversion Instructions)."""
+"""Conversion instructions on matrices (SPV_KHR_cooperative_matrix, 3.42.11; SPIR-V, Conversion Instructions), and changes of a matrix's use
+(SPV_NV_cooperative_matrix2 and SPV_EXT_cooperative_matrix_maintenance1, 3.49.11)."""
 
 from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
 
+from generators.errors import GeneratorError, Rule
 from generators.program.operation import Operation
 from generators.program.values import Matrix
 from generators.types import ComponentType, Use
@@ -95,3 +97,59 @@ def is_allowed(operation: MatrixConvert, maintenance1: bool = False) -> bool:
         return False
     decorable = is_float8(target.component) and operation.conversion is not Conversion.BITCAST
     return operation.conversion in conversions(source.component, target.component) and (decorable or not operation.saturating)
+
+
+@dataclass(frozen=True)
+class UseConvert(Operation):
+    """``result`` has the elements of ``matrix``, an accumulator, and use A or B (CM2-CVT-03). In a program with ``maintenance1`` it may be
+    an accumulator with the elements of an A or B (M1-USE-02), and have integers of the other signedness with the same bits (M1-USE-06)."""
+
+    result: Matrix
+    matrix: Matrix
+
+
+@dataclass(frozen=True)
+class Transpose(Operation):
+    """Element (r, c) of ``result``, of use B, is element (c, r) of ``matrix``, an accumulator (CM2-TR-02)."""
+
+    result: Matrix
+    matrix: Matrix
+
+
+@dataclass(frozen=True)
+class TransposedConvert(Operation):
+    """Element (r, c) of ``result``, an A or B, is element (c, r) of ``matrix``, an accumulator, converted by ``conversion`` (M1-TR-02).
+
+    Attributes:
+        conversion: None for OpCooperativeMatrixConvertUseEXT, which converts nothing, but may change the signedness of integers (M1-TR-03).
+        saturating: as in MatrixConvert.
+    """
+
+    result: Matrix
+    matrix: Matrix
+    conversion: Conversion | None = None
+    saturating: bool = False
+
+
+def check_transposed_conversion(operation: TransposedConvert, maintenance1: bool) -> None:
+    """Check the types of a transposing conversion; ``maintenance1``: see Program.
+
+    Raises:
+        GeneratorError: the extension is not there, the matrices have other uses or sizes (M1-TR-01), or no such instruction converts the
+            components.
+    """
+    source, target, name = operation.matrix.type, operation.result.type, operation.result.name
+    if not maintenance1:
+        raise GeneratorError("M1-TR-04", f"{name}: the decoration is one of maintenance1; set Program.maintenance1 (M1-TR-04)")
+    swapped = (source.scope, source.columns, source.rows) == (target.scope, target.rows, target.columns)
+    if not swapped or source.use_value is not Use.ACCUMULATOR or target.use_value is Use.ACCUMULATOR:
+        raise GeneratorError(
+            "M1-TR-01",
+            f"{name}: a transposing conversion turns an accumulator into an A or B with rows and columns exchanged (M1-TR-01)",
+        )
+    one, other, conversion = source.component, target.component, operation.conversion
+    if conversion is None:
+        if one is not other and (one.is_float or other.is_float or one.bits != other.bits):
+            raise GeneratorError("M1-USE-04", f"{name}: {one} and {other} differ in more than the signedness of integers (M1-USE-04)")
+    elif conversion is Conversion.BITCAST or conversion not in conversions(one, other) or (operation.saturating and not is_float8(other)):
+        raise GeneratorError(Rule.NO_CONVERSION, f"{name}: Op{conversion.value} from {one} to {other} is not allowed (KHR-CVT-03)")

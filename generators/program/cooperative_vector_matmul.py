@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from generators.program.cooperative_vectors import VectorOperation
 from generators.program.memory import Array
-from generators.program.operation import Part
+from generators.program.operation import Part, VectorOperation
 from generators.program.values import CooperativeVector, Extent, Operand, ScalarValue
 from generators.types import INTERPRETATIONS, Interpretation, MatrixOperands, VectorMatrixLayout
 

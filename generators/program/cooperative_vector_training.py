@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generators.program.cooperative_vector_matmul import InterpretationOperand, VectorMatrixLayoutOperand
-from generators.program.cooperative_vectors import VectorOperation
 from generators.program.memory import Array
+from generators.program.operation import VectorOperation
 from generators.program.values import CooperativeVector, ScalarValue
 
 

@@ -1,4 +1,4 @@
-"""Cooperative vectors: loads, stores, construction, and components at a run-time index (SPV_NV_cooperative_vector, 2.2.2 and 3.42.8).
+"""Cooperative vectors: loads, stores, and components at a run-time index (SPV_NV_cooperative_vector, 2.2.2 and 3.42.8).
 
 A cooperative vector belongs to one invocation, so these operations are code of a ``PerInvocation``, in any control flow.
 ``CompositeConstruct``, ``CompositeExtract`` and ``CompositeInsert`` take components at constant indices; paths of ``VariableLoad`` and
@@ -8,21 +8,15 @@ A cooperative vector belongs to one invocation, so these operations are code of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array
-from generators.program.operation import Effect, Operation
-from generators.program.values import CooperativeVector, Operand, Scalar, ScalarValue
+from generators.program.operation import Effect, VectorOperation
+from generators.program.values import CooperativeVector, Scalar, ScalarValue
 
 VECTOR_ALIGNMENT = 16
 """Alignment in bytes of a vector or a bias in every valid program (RuntimeSpirv-OpCooperativeVectorLoadNV-10099,
 -OpCooperativeVectorMatrixMulAddNV-10098, -OpCooperativeVectorReduceSumAccumulateNV-10100)."""
-
-
-@dataclass(frozen=True)
-class VectorOperation(Operation):
-    """An operation on cooperative vectors, which single invocations execute in any control flow and with any operands (CV-CTRL-01)."""
 
 
 @dataclass(frozen=True)
@@ -44,46 +38,6 @@ class CooperativeVectorStore(VectorOperation):
     array: Array
     offset: ScalarValue
     memory: MemoryOperand | None = None
-
-
-@dataclass(frozen=True)
-class CooperativeVectorSplat(VectorOperation):
-    """Every component of ``result`` is ``value``, a scalar of the component type: one constituent for each component, or
-    OpCompositeConstructReplicateEXT if ``replicated``, which is necessary if the length is a specialization constant (CV-COMP-04)."""
-
-    result: CooperativeVector
-    value: ScalarValue
-    replicated: bool = False
-
-
-@dataclass(frozen=True)
-class CooperativeVectorConstant(VectorOperation):
-    """``result`` is a constant of the module (CV-COMP-01).
-
-    Attributes:
-        result: the vector.
-        values: literals or specialization constants of the component type, one for each component; one for all if ``replicated``.
-        replicated: whether one of SPV_EXT_replicated_composites' instructions declares it (CV-COMP-04).
-    """
-
-    result: CooperativeVector
-    values: tuple[Operand, ...]
-    replicated: bool = False
-
-
-@dataclass(frozen=True)
-class CooperativeVectorNull(VectorOperation):
-    """``result`` is OpConstantNull: zero in every component."""
-
-    result: CooperativeVector
-
-
-@dataclass(frozen=True)
-class CooperativeVectorUndefined(VectorOperation):
-    """``result`` is OpUndef, in the module's declarations or in the function. It may be passed on, but nothing may depend on its value."""
-
-    result: CooperativeVector
-    place: Literal["module", "function"]
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,10 @@ from generators.program.array_conversion import ConstructCoopMat, ExtractCoopMat
 from generators.program.arrays import ArrayLoad, AtomicAdd
 from generators.program.composites import CompositeExtract, CompositeInsert, CopyMemory
 from generators.program.control_flow import Branch, Exit, Loop, Merged, PerInvocation, Stated, Switch
-from generators.program.cooperative_vectors import (
-    CooperativeVectorLoad,
-    VectorOperation,
-)
+from generators.program.cooperative_vectors import CooperativeVectorLoad
 from generators.program.elements import MatrixCoordinate, MatrixLength
 from generators.program.functions import Call
-from generators.program.operation import InvocationOperation, Operation
+from generators.program.operation import InvocationOperation, Operation, VectorOperation
 from generators.program.program import Program
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex
 from generators.program.subgroup_operations import BallotCount, BallotFind, SubgroupOperation

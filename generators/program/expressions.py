@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from generators.program.arrays import ArrayLoad
-from generators.program.blocks import BlockLoad
 from generators.program.composites import CompositeConstruct, CompositeExtract
 from generators.program.control_flow import Condition, Exit, Loop, Relation, Select
 from generators.program.functions import Call, Function, Parameter
 from generators.program.memory import Array
 from generators.program.operation import Hint, Operation
+from generators.program.pointers import BlockLoad
 from generators.program.scalars import ScalarArithmetic, ScalarConvert, ScalarOperator
 from generators.program.values import (
     Aggregate,

@@ -17,14 +17,23 @@ class Part:
 
 @dataclass(frozen=True)
 class Operation(Part):
-    """An operation. All invocations of a scope instance execute it together, with equal operands, unless its class has another base."""
+    """An operation. All invocations of a scope instance execute it together, with equal operands, unless its class has another base.
+
+    ``rests_on`` names the requirements for a result whose requirement the reference model leaves out.
+    """
 
     defines: ClassVar[tuple[str, ...]] = ("result",)
+    rests_on: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True)
 class InvocationOperation(Operation):
     """An operation that each invocation may execute for itself."""
+
+
+@dataclass(frozen=True)
+class VectorOperation(Operation):
+    """An operation on cooperative vectors, which single invocations execute in any control flow and with any operands (CV-CTRL-01)."""
 
 
 @dataclass(frozen=True)

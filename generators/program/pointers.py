@@ -1,19 +1,21 @@
 """Pointers as values: pointers to elements of arrays that are selected, passed on and moved (SPV_KHR_variable_pointers,
-SPV_KHR_untyped_pointers), and descriptors selected from an array."""
+SPV_KHR_untyped_pointers); descriptors selected from an array; and pointers to blocks of packed data in physical storage, which decode
+functions read (SPV_NV_cooperative_matrix2)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import Literal
 
 from generators.program.control_flow import Branch, Condition, Loop, Switch
 from generators.program.functions import Call
 from generators.program.load_store import MemoryLayout, MemoryOperand
 from generators.program.memory import Array, Pointee
-from generators.program.operation import Operation
-from generators.program.values import Matrix, MatrixType, Pointer, PointerType, ScalarValue, is_pointer
+from generators.program.operation import InvocationOperation, Operation
+from generators.program.values import BlockPointer, Matrix, MatrixType, Pointer, PointerType, Scalar, ScalarValue, is_pointer
 from generators.program.walking import flattened
 from generators.types import Layout, StorageClass
 
@@ -159,3 +161,41 @@ def _flows(operation: Operation) -> Iterator[tuple[str, str]]:
             yield from ((given.name, parameter.name) for given, parameter in pairs if is_pointer(given))
             if operation.result is not None and operation.function.returned is not None:
                 yield operation.function.returned.name, operation.result.name
+
+
+@dataclass(frozen=True)
+class BlockLoad(InvocationOperation):
+    """``result`` is a member of the block that ``pointer`` points to, at ``index`` if it is an array.
+
+    The load promises as much of the block's alignment as the member's offset allows (``promised_alignment``).
+    """
+
+    result: Scalar
+    pointer: BlockPointer
+    member: int
+    index: ScalarValue | None = None
+
+
+@dataclass(frozen=True)
+class BlockAddress(InvocationOperation):
+    """``result`` points to the block that begins ``offset`` (u32) bytes after the address of ``array``, which is in physical storage. The
+    address has the block's alignment."""
+
+    result: BlockPointer
+    array: Array
+    offset: ScalarValue
+
+
+@dataclass(frozen=True)
+class BlockCast(InvocationOperation):
+    """``result`` points to the same address as ``pointer``, as a block of its own type. The address has that block's alignment."""
+
+    result: BlockPointer
+    pointer: BlockPointer
+
+
+def promised_alignment(load: BlockLoad) -> int:
+    """Return the alignment in bytes that a block's alignment guarantees for the address of ``load``, for every index: a power of two."""
+    block, member = load.pointer.type, load.pointer.type.members[load.member]
+    steps = (member.offset, 0 if load.index is None else member.component.bytes)
+    return gcd(block.alignment, *steps)

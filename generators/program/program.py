@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -140,3 +140,17 @@ class Subcase:
     inputs: Mapping[str, np.ndarray]
     operands: Mapping[str, int] = field(default_factory=dict)
     properties: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Built:
+    """A case, built once: the parts that all of its dispatches share.
+
+    Attributes:
+        program: the shader's program. Its ``others`` are other pipelines of the same module.
+        draw: makes a subcase. It gets the subcase's name, the parameters of case and subcase, the program or one of its others, and a
+            random number generator that depends only on the names of case and subcase.
+    """
+
+    program: Program
+    draw: Callable[[str, Any, Program, np.random.Generator], Subcase]

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.program.control_flow import Condition
-from generators.program.operation import Operation
+from generators.program.memory import Array
+from generators.program.operation import Effect, Operation
 from generators.program.values import Scalar, ScalarValue, Value, VectorType
 from generators.types import COMPONENT_TYPES
 
@@ -139,3 +140,17 @@ class SubgroupShuffle(SubgroupOperation):
     def is_uniform(self) -> bool:
         """Whether all invocations have the same result, which is false."""
         return False
+
+
+@dataclass(frozen=True)
+class SubgroupsStored(Effect):
+    """Every invocation has stored (SubgroupSize, NumSubgroups, SubgroupId, SubgroupLocalInvocationId) to the element of ``target`` whose
+    number is (WorkgroupIndex * NumSubgroups + SubgroupId) * ``subgroup_size`` + SubgroupLocalInvocationId, with WorkgroupIndex as for
+    InstanceIndex. The elements are vectors of four u32.
+
+    Vulkan leaves open which invocations form a subgroup, but each has its own place in one. So every element is written once, and its value
+    is known.
+    """
+
+    target: Array
+    subgroup_size: int

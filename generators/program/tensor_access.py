@@ -26,6 +26,7 @@ class TensorLoad(Operation):
             first of them; a device may call it instead of ``decode`` (SPV_NV_cooperative_matrix_decode_vector).
     """
 
+    rests_on = ("DV-SEM-01", "CM2-DEC-06")
     result: Matrix
     array: Array
     first: ScalarValue

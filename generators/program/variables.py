@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.errors import GeneratorError, Rule
-from generators.program.construction import MatrixConstant, MatrixNull
-from generators.program.cooperative_vectors import CooperativeVectorConstant, CooperativeVectorNull
+from generators.program.construction import CooperativeVectorConstant, CooperativeVectorNull, MatrixConstant, MatrixNull
 from generators.program.operation import Operation
 from generators.program.values import (
     AnyValue,

@@ -8,19 +8,14 @@ from typing import Literal
 from generators.errors import GeneratorError, Rule
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyObject
+from generators.program.construction import (
+    CooperativeVectorConstant,
+    CooperativeVectorNull,
+    CooperativeVectorSplat,
+    CooperativeVectorUndefined,
+)
 from generators.program.control_flow import Condition, Select
 from generators.program.conversion import Conversion, conversions
-from generators.program.cooperative_vector_elementwise import (
-    BitOperator,
-    CooperativeVectorArithmetic,
-    CooperativeVectorBits,
-    CooperativeVectorConvert,
-    CooperativeVectorFunction,
-    CooperativeVectorNegate,
-    CooperativeVectorNot,
-    CooperativeVectorTimesScalar,
-    VectorFunction,
-)
 from generators.program.cooperative_vector_matmul import (
     BiasInMemory,
     CooperativeVectorMatMul,
@@ -31,16 +26,23 @@ from generators.program.cooperative_vector_matmul import (
 )
 from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
 from generators.program.cooperative_vectors import (
-    CooperativeVectorConstant,
     CooperativeVectorExtract,
     CooperativeVectorInsert,
     CooperativeVectorLoad,
-    CooperativeVectorNull,
-    CooperativeVectorSplat,
     CooperativeVectorStore,
-    CooperativeVectorUndefined,
 )
-from generators.program.elementwise import Operator
+from generators.program.elementwise import (
+    BitOperator,
+    CooperativeVectorArithmetic,
+    CooperativeVectorBits,
+    CooperativeVectorConvert,
+    CooperativeVectorFunction,
+    CooperativeVectorNegate,
+    CooperativeVectorNot,
+    CooperativeVectorTimesScalar,
+    Operator,
+    VectorFunction,
+)
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, OpaqueMatrices, Pointee, Role
 from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, Operand, Scalar, ScalarValue, Value
@@ -95,9 +97,7 @@ class VectorBuilder:
         self, name: str, type_: CooperativeVectorType, array: Array, offset: ScalarValue, memory: MemoryOperand | None = None
     ) -> CooperativeVector:
         """Load a vector from byte ``offset`` of ``array``."""
-        result = Value(name, type_)
-        self._builder.add(CooperativeVectorLoad(result, array, offset, memory))
-        return result
+        return self._builder.compute(name, type_, CooperativeVectorLoad, array, offset, memory)
 
     def store(self, vector: CooperativeVector, array: Array, offset: ScalarValue, memory: MemoryOperand | None = None) -> None:
         """Store ``vector`` to byte ``offset`` of ``array``."""
@@ -105,111 +105,77 @@ class VectorBuilder:
 
     def splat(self, name: str, type_: CooperativeVectorType, value: ScalarValue, replicated: bool = False) -> CooperativeVector:
         """Return a vector of one value."""
-        result = Value(name, type_)
-        self._builder.add(CooperativeVectorSplat(result, value, replicated))
-        return result
+        return self._builder.compute(name, type_, CooperativeVectorSplat, value, replicated)
 
     def constant(self, name: str, type_: CooperativeVectorType, values: tuple[Operand, ...], replicated: bool = False) -> CooperativeVector:
         """Return a constant vector of the module; one value for each component, or one for all if ``replicated``."""
-        result = Value(name, type_)
-        self._builder.add(CooperativeVectorConstant(result, values, replicated))
-        return result
+        return self._builder.compute(name, type_, CooperativeVectorConstant, values, replicated)
 
     def null(self, name: str, type_: CooperativeVectorType) -> CooperativeVector:
         """Return a vector of zeros: OpConstantNull."""
-        result = Value(name, type_)
-        self._builder.add(CooperativeVectorNull(result))
-        return result
+        return self._builder.compute(name, type_, CooperativeVectorNull)
 
     def undefined(self, name: str, type_: CooperativeVectorType, place: Literal["module", "function"]) -> CooperativeVector:
         """Return a vector with an undefined value, on which nothing may depend."""
-        result = Value(name, type_)
-        self._builder.add(CooperativeVectorUndefined(result, place))
-        return result
+        return self._builder.compute(name, type_, CooperativeVectorUndefined, place)
 
     def construct(self, name: str, type_: CooperativeVectorType, parts: tuple[ScalarValue, ...]) -> CooperativeVector:
         """Return a vector of ``parts``, one for each component."""
-        result = Value(name, type_)
-        self._builder.add(CompositeConstruct(result, parts))
-        return result
+        return self._builder.compute(name, type_, CompositeConstruct, parts)
 
     def extract(self, name: str, vector: CooperativeVector, index: int | ScalarValue) -> Scalar:
         """Return component ``index``: OpCompositeExtract for an int, OpVectorExtractDynamic for a scalar (u32)."""
-        result = Value(name, vector.type.component)
         if isinstance(index, int):
-            self._builder.add(CompositeExtract(result, vector, (index,)))
-        else:
-            self._builder.add(CooperativeVectorExtract(result, vector, index))
-        return result
+            return self._builder.compute(name, vector.type.component, CompositeExtract, vector, (index,))
+        return self._builder.compute(name, vector.type.component, CooperativeVectorExtract, vector, index)
 
     def insert(self, name: str, vector: CooperativeVector, part: ScalarValue, index: int | ScalarValue) -> CooperativeVector:
         """Return ``vector`` with ``part`` as component ``index``: OpCompositeInsert for an int, OpVectorInsertDynamic for a scalar
         (u32)."""
-        result = Value(name, vector.type)
         if isinstance(index, int):
-            self._builder.add(CompositeInsert(result, part, vector, (index,)))
-        else:
-            self._builder.add(CooperativeVectorInsert(result, vector, part, index))
-        return result
+            return self._builder.compute(name, vector.type, CompositeInsert, part, vector, (index,))
+        return self._builder.compute(name, vector.type, CooperativeVectorInsert, vector, part, index)
 
     def select(self, name: str, condition: Condition, then: CooperativeVector, otherwise: CooperativeVector) -> CooperativeVector:
         """Return ``then`` if the condition holds, otherwise ``otherwise``: OpSelect. The condition may differ between invocations."""
-        result = Value(name, then.type)
-        self._builder.add(Select(result, condition, then, otherwise))
-        return result
+        return self._builder.compute(name, then.type, Select, condition, then, otherwise)
 
     def copy(self, name: str, vector: CooperativeVector) -> CooperativeVector:
         """Return an OpCopyObject of ``vector``."""
-        result = Value(name, vector.type)
-        self._builder.add(CopyObject(result, vector))
-        return result
+        return self._builder.compute(name, vector.type, CopyObject, vector)
 
     def negate(self, name: str, operand: CooperativeVector) -> CooperativeVector:
         """Compute -``operand``."""
-        result = Value(name, operand.type)
-        self._builder.add(CooperativeVectorNegate(result, operand))
-        return result
+        return self._builder.compute(name, operand.type, CooperativeVectorNegate, operand)
 
     def invert(self, name: str, operand: CooperativeVector) -> CooperativeVector:
         """Compute OpNot of ``operand``."""
-        result = Value(name, operand.type)
-        self._builder.add(CooperativeVectorNot(result, operand))
-        return result
+        return self._builder.compute(name, operand.type, CooperativeVectorNot, operand)
 
     def arithmetic(
         self, name: str, operator: Operator, left: CooperativeVector, right: CooperativeVector, no_contraction: bool = False
     ) -> CooperativeVector:
         """Compute ``left`` (operator) ``right``."""
-        result = Value(name, left.type)
-        self._builder.add(CooperativeVectorArithmetic(result, operator, left, right, no_contraction))
-        return result
+        return self._builder.compute(name, left.type, CooperativeVectorArithmetic, operator, left, right, no_contraction)
 
     def bits(self, name: str, operator: BitOperator, left: CooperativeVector, right: CooperativeVector) -> CooperativeVector:
         """Compute ``left`` (operator) ``right``, bit by bit, or shifted."""
-        result = Value(name, left.type)
-        self._builder.add(CooperativeVectorBits(result, operator, left, right))
-        return result
+        return self._builder.compute(name, left.type, CooperativeVectorBits, operator, left, right)
 
     def times_scalar(self, name: str, vector: CooperativeVector, scalar: ScalarValue, no_contraction: bool = False) -> CooperativeVector:
         """Compute ``vector`` * ``scalar``."""
-        result = Value(name, vector.type)
-        self._builder.add(CooperativeVectorTimesScalar(result, vector, scalar, no_contraction))
-        return result
+        return self._builder.compute(name, vector.type, CooperativeVectorTimesScalar, vector, scalar, no_contraction)
 
     def convert(
         self, name: str, vector: CooperativeVector, component: ComponentType, conversion: Conversion | None = None
     ) -> CooperativeVector:
         """Convert ``vector`` to ``component``, by default with the instruction that matches the types."""
-        result = Value(name, replace(vector.type, component=component))
         by = conversions(vector.type.component, component)[0] if conversion is None else conversion
-        self._builder.add(CooperativeVectorConvert(result, vector, by))
-        return result
+        return self._builder.compute(name, replace(vector.type, component=component), CooperativeVectorConvert, vector, by)
 
     def function(self, name: str, function: VectorFunction, *arguments: CooperativeVector) -> CooperativeVector:
         """Apply a function of GLSL.std.450."""
-        result = Value(name, arguments[0].type)
-        self._builder.add(CooperativeVectorFunction(result, function, arguments))
-        return result
+        return self._builder.compute(name, arguments[0].type, CooperativeVectorFunction, function, arguments)
 
     def matmul(
         self,

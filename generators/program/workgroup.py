@@ -1,4 +1,5 @@
-"""Data passed between invocations through memory: barriers, and the effects of copies and of a dispatch's last workgroup."""
+"""Data passed between invocations through memory: barriers, and the effects of copies, of tiles that a workgroup copies, and of a
+dispatch's last workgroup."""
 
 from __future__ import annotations
 
@@ -64,3 +65,34 @@ class LastWorkgroupRan(Effect):
 
     counter: Array
     body: tuple[Operation, ...]
+
+
+@dataclass(frozen=True)
+class Window:
+    """The place of a tile in an array of lines.
+
+    Attributes:
+        array: an array of scalars.
+        stride: elements from one line to the next, u32.
+        row, column: the position of the tile's first element, u32.
+        limits: number of existing rows and columns, u32; None if the whole tile exists.
+    """
+
+    array: Array
+    stride: ScalarValue
+    row: ScalarValue
+    column: ScalarValue
+    limits: tuple[ScalarValue, ScalarValue] | None = None
+
+
+@dataclass(frozen=True)
+class TileCopied(Effect):
+    """The target has ``rows`` x ``columns`` elements of the source. Elements beyond the source's limits are zero; those beyond the target's
+    are not written. ``transposed``: element (r, c) of the source is (c, r) of the target. All numbers are uniform over the workgroup, and
+    all of its invocations execute the code."""
+
+    target: Window
+    source: Window
+    rows: int
+    columns: int
+    transposed: bool = False

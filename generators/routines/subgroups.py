@@ -6,7 +6,7 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.composites import CompositeConstruct
 from generators.program.memory import Array
 from generators.program.scalars import BuiltInName
-from generators.program.subgroups import SubgroupsStored
+from generators.program.subgroup_operations import SubgroupsStored
 from generators.program.values import Value, VectorType
 
 _KNOWN: tuple[BuiltInName, ...] = ("subgroup_size", "subgroups", "subgroup", "subgroup_invocation")

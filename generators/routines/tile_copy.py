@@ -5,8 +5,8 @@ from __future__ import annotations
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Condition, Select
 from generators.program.scalars import ScalarOperator
-from generators.program.tile_copy import TileCopied, Window
 from generators.program.values import Scalar, ScalarValue, Value
+from generators.program.workgroup import TileCopied, Window
 from generators.routines.workgroup import Numbering, shared_out
 
 

@@ -1,11 +1,13 @@
-"""Constructed matrices: constants, null, undefined, and composites of a scalar."""
+"""Constructed matrices and cooperative vectors: constants, null, undefined, and composites of a scalar."""
 
 from __future__ import annotations
 
 from generators.errors import GeneratorError, Rule
-from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.spirv.enumerants import Capability, Op
+from generators.program import construction as language
+from generators.program.values import CooperativeVectorType, MatrixType
+from generators.spirv.enumerants import Op
 from generators.spirv.shader import Shader, emits
+from generators.spirv.values import capabilities, compute, type_id
 
 _CONSTANTS = {
     (False, False): Op.ConstantComposite,
@@ -16,46 +18,62 @@ _CONSTANTS = {
 """By whether the instruction replicates, and whether it is for specialization."""
 
 
-@emits(MatrixSplat)
-def emit_splat(shader: Shader, splat: MatrixSplat) -> None:
-    """Emit an OpCompositeConstruct of one constituent, or an OpCompositeConstructReplicateEXT."""
-    op = Op.CompositeConstruct
-    if splat.replicated:
-        shader.module.require(Capability.ReplicatedCompositesEXT)
-        op = Op.CompositeConstructReplicateEXT
-    type_ = shader.matrix_type(splat.result.type)
-    shader.module.value(op, type_, shader.id(splat.value), result=shader.define(splat.result))
-
-
-@emits(MatrixConstant)
-def emit_constant(shader: Shader, constant: MatrixConstant) -> None:
-    """Declare a constant composite of one constituent.
+@emits(language.MatrixSplat, language.CooperativeVectorSplat)
+def emit_splat(shader: Shader, splat: language.MatrixSplat | language.CooperativeVectorSplat) -> None:
+    """Emit an OpCompositeConstructReplicateEXT, or an OpCompositeConstruct: of one constituent for a matrix, of one for each component for
+    a vector.
 
     Raises:
-        GeneratorError: the constituent is not a constant.
+        GeneratorError: the length of the vector is not a literal, so the number of constituents is unknown.
     """
-    if constant.value.source not in ("literal", "specialization"):
-        raise GeneratorError(
-            Rule.CONSTANT_SOURCE, f"constant {constant.result.name}: its value comes from a {constant.value.source}; make it a splat"
-        )
-    if constant.replicated:
-        shader.module.require(Capability.ReplicatedCompositesEXT)
-    op = _CONSTANTS[constant.replicated, constant.specializable or constant.value.source == "specialization"]
-    type_, value = shader.matrix_type(constant.result.type), shader.id(constant.value)
-    shader.module.new_constant(op, type_, value, result=shader.define(constant.result))
+    if splat.replicated:
+        compute(shader, Op.CompositeConstructReplicateEXT, splat.result, splat.value)
+        return
+    count = 1 if isinstance(splat, language.MatrixSplat) else _literal_length(splat.result.type)
+    compute(shader, Op.CompositeConstruct, splat.result, *[splat.value] * count)
 
 
-@emits(MatrixNull)
-def emit_null(shader: Shader, null: MatrixNull) -> None:
+@emits(language.MatrixConstant, language.CooperativeVectorConstant)
+def emit_constant(shader: Shader, constant: language.MatrixConstant | language.CooperativeVectorConstant) -> None:
+    """Declare a constant composite.
+
+    Raises:
+        GeneratorError: a constituent is not a constant, or their number is not the number of a vector's components.
+    """
+    name, values, type_ = constant.result.name, constant.values, constant.result.type
+    for value in values:
+        if value.source not in ("literal", "specialization"):
+            raise GeneratorError(Rule.CONSTANT_SOURCE, f"constant {name}: a value comes from a {value.source}; make it a splat")
+    if len(values) != (1 if constant.replicated or isinstance(type_, MatrixType) else _literal_length(type_)):
+        raise GeneratorError(Rule.OPERAND_COUNT, f"constant {name}: give a value for each component, and one for all if it is replicated")
+    op = _CONSTANTS[constant.replicated, is_specialized(constant)]
+    shader.module.require(*capabilities(op))
+    type_word, words = type_id(shader, type_), [shader.id(value) for value in values]
+    shader.module.new_constant(op, type_word, *words, result=shader.define(constant.result))
+
+
+def is_specialized(constant: language.MatrixConstant | language.CooperativeVectorConstant) -> bool:
+    """Return whether a specialization-constant instruction declares the constant."""
+    forced = isinstance(constant, language.MatrixConstant) and constant.specializable
+    return forced or any(value.source == "specialization" for value in constant.values)
+
+
+@emits(language.MatrixNull, language.CooperativeVectorNull)
+def emit_null(shader: Shader, null: language.MatrixNull | language.CooperativeVectorNull) -> None:
     """Declare an OpConstantNull."""
-    shader.module.new_constant(Op.ConstantNull, shader.matrix_type(null.result.type), result=shader.define(null.result))
+    shader.module.new_constant(Op.ConstantNull, type_id(shader, null.result.type), result=shader.define(null.result))
 
 
-@emits(MatrixUndefined)
-def emit_undefined(shader: Shader, undefined: MatrixUndefined) -> None:
+@emits(language.MatrixUndefined, language.CooperativeVectorUndefined)
+def emit_undefined(shader: Shader, undefined: language.MatrixUndefined | language.CooperativeVectorUndefined) -> None:
     """Emit an OpUndef, or declare it."""
-    type_, result = shader.matrix_type(undefined.result.type), shader.define(undefined.result)
-    if undefined.place == "module":
-        shader.module.new_constant(Op.Undef, type_, result=result)
-    else:
-        shader.module.value(Op.Undef, type_, result=result)
+    add = shader.module.new_constant if undefined.place == "module" else shader.module.value
+    add(Op.Undef, type_id(shader, undefined.result.type), result=shader.define(undefined.result))
+
+
+def _literal_length(type_: CooperativeVectorType) -> int:
+    if not isinstance(type_.length, int):
+        raise GeneratorError(
+            "CV-COMP-04", "a vector whose length is a specialization constant can only be constructed by replication (CV-COMP-04)"
+        )
+    return type_.length

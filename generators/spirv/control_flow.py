@@ -6,31 +6,19 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from generators.errors import GeneratorError, Rule
-from generators.program.control_flow import (
-    Branch,
-    Condition,
-    Exit,
-    Loop,
-    Merged,
-    PerInvocation,
-    Relation,
-    ReturnBoth,
-    Select,
-    Stated,
-    Switch,
-)
+from generators.program import control_flow as language
 from generators.program.operation import Hint, Operation
 from generators.program.values import AnyValue, Operand
 from generators.spirv.declarations import U32, scalar
 from generators.spirv.enumerants import LoopControl, Op, SelectionControl
 from generators.spirv.shader import LoopBlocks, Shader, emits
-from generators.spirv.variables import type_id
+from generators.spirv.values import compute, type_id
 
 _SELECTIONS: Mapping[Hint, SelectionControl] = MappingProxyType(
     {"none": SelectionControl.None_, "for": SelectionControl.Flatten, "against": SelectionControl.DontFlatten}
 )
 
-_RELATIONS: Mapping[Relation, tuple[Op, Op, Op]] = MappingProxyType(
+_RELATIONS: Mapping[language.Relation, tuple[Op, Op, Op]] = MappingProxyType(
     {
         "equal": (Op.IEqual, Op.IEqual, Op.FOrdEqual),
         "not_equal": (Op.INotEqual, Op.INotEqual, Op.FOrdNotEqual),
@@ -43,7 +31,7 @@ _RELATIONS: Mapping[Relation, tuple[Op, Op, Op]] = MappingProxyType(
 """The comparison of unsigned integers, of signed ones, and of floats."""
 
 
-def emit_condition(shader: Shader, condition: Condition) -> int:
+def emit_condition(shader: Shader, condition: language.Condition) -> int:
     """Emit a comparison; return the id of the boolean.
 
     Raises:
@@ -56,8 +44,8 @@ def emit_condition(shader: Shader, condition: Condition) -> int:
     return shader.module.value(op, shader.module.type(Op.TypeBool), shader.id(left), shader.id(right))
 
 
-@emits(Select)
-def emit_select(shader: Shader, select: Select) -> None:
+@emits(language.Select)
+def emit_select(shader: Shader, select: language.Select) -> None:
     """Emit OpSelect of scalars or cooperative vectors."""
     type_ = type_id(shader, select.result.type)
     condition = emit_condition(shader, select.condition)
@@ -65,8 +53,8 @@ def emit_select(shader: Shader, select: Select) -> None:
     shader.module.value(Op.Select, type_, condition, then, otherwise, result=shader.define(select.result))
 
 
-@emits(Branch)
-def emit_branch(shader: Shader, branch: Branch) -> None:
+@emits(language.Branch)
+def emit_branch(shader: Shader, branch: language.Branch) -> None:
     """Emit a branch. An arm without operations has no block: control continues at the merge block. If neither arm has operations, one still
     gets a block."""
     module = shader.module
@@ -82,8 +70,8 @@ def emit_branch(shader: Shader, branch: Branch) -> None:
     _merge(shader, branch.merged, ends)
 
 
-@emits(Switch)
-def emit_switch(shader: Shader, switch: Switch) -> None:
+@emits(language.Switch)
+def emit_switch(shader: Shader, switch: language.Switch) -> None:
     """Emit a switch; each of its arms ends at the merge block."""
     module = shader.module
     labels = [module.new_id(f"case_{arm.literals[0]}") for arm in switch.arms]
@@ -99,8 +87,8 @@ def emit_switch(shader: Shader, switch: Switch) -> None:
     _merge(shader, switch.merged, ends)
 
 
-@emits(Exit)
-def emit_exit(shader: Shader, operation: Exit) -> None:
+@emits(language.Exit)
+def emit_exit(shader: Shader, operation: language.Exit) -> None:
     """Emit a selection with one arm that does not return to the merge block."""
     module = shader.module
     decision = emit_condition(shader, operation.condition)
@@ -121,8 +109,8 @@ def emit_exit(shader: Shader, operation: Exit) -> None:
     shader.begin_block(stay)
 
 
-@emits(ReturnBoth)
-def emit_return_both(shader: Shader, operation: ReturnBoth) -> None:
+@emits(language.ReturnBoth)
+def emit_return_both(shader: Shader, operation: language.ReturnBoth) -> None:
     """Emit a selection whose arms both return; the block after it is never reached."""
     module = shader.module
     decision = emit_condition(shader, operation.condition)
@@ -154,12 +142,10 @@ def _arm(shader: Shader, label: int, body: Sequence[Operation], merge: int) -> i
     return end
 
 
-def _merge(shader: Shader, merged: Sequence[Merged], ends: Sequence[int]) -> None:
+def _merge(shader: Shader, merged: Sequence[language.Merged], ends: Sequence[int]) -> None:
     for item in merged:
         words = [word for source, end in zip(item.sources, ends, strict=True) for word in (shader.id(source), end)]
-        result = item.result
-        type_ = type_id(shader, result.type)
-        shader.module.value(Op.Phi, type_, *words, result=shader.define(result))
+        compute(shader, Op.Phi, item.result, *words)
 
 
 _LOOPS: Mapping[Hint, LoopControl] = MappingProxyType(
@@ -167,8 +153,8 @@ _LOOPS: Mapping[Hint, LoopControl] = MappingProxyType(
 )
 
 
-@emits(Loop)
-def emit_loop(shader: Shader, loop: Loop) -> None:
+@emits(language.Loop)
+def emit_loop(shader: Shader, loop: language.Loop) -> None:
     """Emit a loop that carries matrices and scalars.
 
     The header holds the phis and the condition, so its values are known after the loop, even after zero iterations or an exit in the body.
@@ -178,7 +164,7 @@ def emit_loop(shader: Shader, loop: Loop) -> None:
     phis = [(type_id(shader, one.current.type), *map(shader.id, (one.current, one.initial, one.next))) for one in loop.carried]
     limit, start, step, index = shader.id(loop.limit), shader.id(loop.start), shader.id(loop.step), shader.define(loop.index)
     u32 = scalar(module, U32)
-    has_continue = any(isinstance(operation, Exit) and operation.kind == "continue" for operation in loop.body)
+    has_continue = any(isinstance(operation, language.Exit) and operation.kind == "continue" for operation in loop.body)
     header, inside, proceed, merge = (module.new_id(f"{loop.index.name}_{part}") for part in ("header", "body", "continue", "merge"))
     before, after = shader.block, module.new_id(f"{loop.index.name}_next")
     handed = [module.new_id() if has_continue else following for _, _, _, following in phis]
@@ -207,7 +193,7 @@ def emit_loop(shader: Shader, loop: Loop) -> None:
     shader.begin_block(merge)
 
 
-@emits(PerInvocation, Stated)
-def emit_body(shader: Shader, operation: PerInvocation | Stated) -> None:
+@emits(language.PerInvocation, language.Stated)
+def emit_body(shader: Shader, operation: language.PerInvocation | language.Stated) -> None:
     """Emit the code."""
     shader.emit(operation.body)

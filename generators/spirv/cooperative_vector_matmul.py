@@ -14,6 +14,7 @@ from generators.program.values import ScalarValue
 from generators.spirv.cooperative_vectors import offset_id
 from generators.spirv.enumerants import Op
 from generators.spirv.shader import Shader, emits
+from generators.spirv.values import compute
 from generators.types import Interpretation, VectorMatrixLayout
 
 
@@ -42,7 +43,7 @@ def emit_vector_matmul(shader: Shader, operation: CooperativeVectorMatMul) -> No
             raise GeneratorError(Rule.MASK_WITHOUT_STRIDE, "the mask comes after the stride: give a stride, which optimal layouts ignore")
         words.append(int(operation.operands))
     op = Op.CooperativeVectorMatrixMulNV if bias is None else Op.CooperativeVectorMatrixMulAddNV
-    shader.module.value(op, shader.vector_type(operation.result.type), *words, result=shader.define(operation.result))
+    compute(shader, op, operation.result, *words)
 
 
 def interpretation_id(shader: Shader, interpretation: InterpretationOperand) -> int:

@@ -112,28 +112,22 @@ def element_pointer(module: Module, type_: PointerType) -> int:
     storage = STORAGE[type_.storage]
     if not type_.untyped:
         element = pointee_in(module, Pointee(type_.component, type_.lanes), storage)
-        return strided_pointer(module, storage, element, type_.bytes) if type_.strided else pointer(module, storage, element)
+        return with_stride(module, type_.bytes, Op.TypePointer, storage, element) if type_.strided else pointer(module, storage, element)
     if not type_.strided:
         return untyped_pointer(module, storage)
     module.require(Capability.UntypedPointersKHR)
+    return with_stride(module, type_.bytes, Op.TypeUntypedPointerKHR, storage)
+
+
+def with_stride(module: Module, stride: int, op: Op, *operands: int) -> int:
+    """Return a type with an ArrayStride of ``stride`` bytes, declared once. A matrix access ignores a pointer's (KHR-PTR-03)."""
 
     def declare() -> int:
-        result = module.new_type(Op.TypeUntypedPointerKHR, storage)
-        module.decorate(result, Decoration.ArrayStride, type_.bytes)
-        return result
-
-    return module.once(("strided untyped pointer", storage, type_.bytes), declare)
-
-
-def strided_pointer(module: Module, storage: StorageClass, type_: int, stride: int) -> int:
-    """Return a pointer type decorated with an ArrayStride, which a matrix access must ignore (KHR-PTR-03)."""
-
-    def declare() -> int:
-        result = module.new_type(Op.TypePointer, storage, type_)
+        result = module.new_type(op, *operands)
         module.decorate(result, Decoration.ArrayStride, stride)
         return result
 
-    return module.once(("strided pointer", storage, type_, stride), declare)
+    return module.once(("with stride", op, operands, stride), declare)
 
 
 def block_struct(module: Module, block: BlockType, storage: StorageClass, is_interface: bool) -> int:
@@ -156,28 +150,6 @@ def block_struct(module: Module, block: BlockType, storage: StorageClass, is_int
         return result
 
     return module.once(("block", block, is_interface), declare)
-
-
-def sized_array(module: Module, element: int, length: int, stride: int) -> int:
-    """Return an array with an ArrayStride of ``stride`` bytes; ``length`` is the id of a constant."""
-
-    def declare() -> int:
-        result = module.new_type(Op.TypeArray, element, length)
-        module.decorate(result, Decoration.ArrayStride, stride)
-        return result
-
-    return module.once(("sized array", element, length, stride), declare)
-
-
-def runtime_array(module: Module, element: int, stride: int) -> int:
-    """Return a runtime array with an ArrayStride of ``stride`` bytes."""
-
-    def declare() -> int:
-        result = module.new_type(Op.TypeRuntimeArray, element)
-        module.decorate(result, Decoration.ArrayStride, stride)
-        return result
-
-    return module.once(("runtime array", element, stride), declare)
 
 
 def constant(module: Module, component: ComponentType, value: int) -> int:

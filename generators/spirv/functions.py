@@ -12,7 +12,8 @@ from generators.program.variables import Variable
 from generators.spirv.control_flow import emit_return
 from generators.spirv.enumerants import FunctionControl, Op
 from generators.spirv.shader import Shader, emits
-from generators.spirv.variables import declare, part_pointer, type_id, variable_pointer
+from generators.spirv.values import type_id
+from generators.spirv.variables import declare, part_pointer, variable_pointer
 
 CONTROLS: Mapping[Hint, FunctionControl] = MappingProxyType(
     {"none": FunctionControl.None_, "for": FunctionControl.Inline, "against": FunctionControl.DontInline}

@@ -1,4 +1,4 @@
-"""The index of a scope instance, arithmetic, conversions, and loads of scalars."""
+"""The index of a scope instance, arithmetic, conversions, loads of scalars, and OpExtInst of GLSL.std.450."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from generators.errors import GeneratorError, Rule
+from generators.program import scalars as language
 from generators.program.conversion import conversions
-from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarConvert, ScalarOperator
 from generators.spirv.declarations import U32, scalar
 from generators.spirv.enumerants import BuiltIn, GlslStd450, Op
 from generators.spirv.shader import Shader, emits
+from generators.spirv.values import compute
 from generators.types import COMPONENT_TYPES, Scope
 
-_INTEGER: Mapping[ScalarOperator, Op] = MappingProxyType(
+_INTEGER: Mapping[language.ScalarOperator, Op] = MappingProxyType(
     {
         "add": Op.IAdd,
         "subtract": Op.ISub,
@@ -27,13 +28,15 @@ _INTEGER: Mapping[ScalarOperator, Op] = MappingProxyType(
         "shift_right": Op.ShiftRightLogical,
     }
 )
-_SIGNED: Mapping[ScalarOperator, Op] = MappingProxyType({"divide": Op.SDiv, "modulo": Op.SRem, "shift_right": Op.ShiftRightArithmetic})
+_SIGNED: Mapping[language.ScalarOperator, Op] = MappingProxyType(
+    {"divide": Op.SDiv, "modulo": Op.SRem, "shift_right": Op.ShiftRightArithmetic}
+)
 """The opcodes for signed integers that differ."""
-_FLOAT: Mapping[ScalarOperator, Op] = MappingProxyType({"add": Op.FAdd, "subtract": Op.FSub, "multiply": Op.FMul})
+_FLOAT: Mapping[language.ScalarOperator, Op] = MappingProxyType({"add": Op.FAdd, "subtract": Op.FSub, "multiply": Op.FMul})
 
 
-@emits(InstanceIndex)
-def emit_instance_index(shader: Shader, operation: InstanceIndex) -> None:
+@emits(language.InstanceIndex)
+def emit_instance_index(shader: Shader, operation: language.InstanceIndex) -> None:
     """Emit WorkgroupIndex, or WorkgroupIndex * NumSubgroups + SubgroupId."""
     module, u32 = shader.module, scalar(shader.module, U32)
     result = shader.define(operation.result)
@@ -60,7 +63,7 @@ def _workgroup_index(shader: Shader, result: int | None = None) -> int:
     return module.value(Op.IAdd, u32, before, x, result=result)
 
 
-_BUILT_INS: Mapping[BuiltInName, tuple[BuiltIn, str, int | None]] = MappingProxyType(
+_BUILT_INS: Mapping[language.BuiltInName, tuple[BuiltIn, str, int | None]] = MappingProxyType(
     {
         "workgroup": (BuiltIn.WorkgroupId, "gl_WorkGroupID", 0),
         "workgroup_y": (BuiltIn.WorkgroupId, "gl_WorkGroupID", 1),
@@ -77,8 +80,8 @@ _BUILT_INS: Mapping[BuiltInName, tuple[BuiltIn, str, int | None]] = MappingProxy
 """The built-in, the name of its variable, and the component of a vector."""
 
 
-@emits(BuiltInScalar)
-def emit_built_in(shader: Shader, operation: BuiltInScalar) -> None:
+@emits(language.BuiltInScalar)
+def emit_built_in(shader: Shader, operation: language.BuiltInScalar) -> None:
     """Emit the load of a built-in; for the number of invocations, which is constant, the product."""
     module, u32 = shader.module, scalar(shader.module, U32)
     result = shader.define(operation.result)
@@ -110,8 +113,8 @@ def _draw_invocation(shader: Shader, result: int) -> None:
     module.value(Op.ExtInst, u32, module.instruction_set("GLSL.std.450"), GlslStd450.UMin, number, last, result=result)
 
 
-@emits(ScalarArithmetic)
-def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
+@emits(language.ScalarArithmetic)
+def emit_arithmetic(shader: Shader, operation: language.ScalarArithmetic) -> None:
     """Emit arithmetic.
 
     Raises:
@@ -123,17 +126,11 @@ def emit_arithmetic(shader: Shader, operation: ScalarArithmetic) -> None:
         raise GeneratorError(Rule.COMPONENT_TYPE, f"scalar {operation.result.name}: {component} has no {operator}; use another type")
     if component.is_signed:
         op = _SIGNED.get(operator, op)
-    shader.module.value(
-        op,
-        scalar(shader.module, component),
-        shader.id(operation.left),
-        shader.id(operation.right),
-        result=shader.define(operation.result),
-    )
+    compute(shader, op, operation.result, operation.left, operation.right)
 
 
-@emits(ScalarConvert)
-def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
+@emits(language.ScalarConvert)
+def emit_scalar_convert(shader: Shader, operation: language.ScalarConvert) -> None:
     """Emit a conversion; a copy if the types are the same."""
     module, source, target = shader.module, operation.value.type, operation.result.type
     value, type_, result = shader.id(operation.value), scalar(module, target), shader.define(operation.result)
@@ -147,3 +144,33 @@ def emit_scalar_convert(shader: Shader, operation: ScalarConvert) -> None:
         module.value(Op.Bitcast, type_, unsigned, result=result)
         return
     module.value(op, type_, value, result=result)
+
+
+_FLOAT_FUNCTIONS: Mapping[language.ExtendedName, GlslStd450] = MappingProxyType(
+    {
+        "minimum": GlslStd450.FMin,
+        "maximum": GlslStd450.FMax,
+        "clamp": GlslStd450.FClamp,
+        "absolute": GlslStd450.FAbs,
+        "floor": GlslStd450.Floor,
+        "fused": GlslStd450.Fma,
+        **{name: GlslStd450.named(function) for name, function in language.BOUNDED.items()},
+    }
+)
+_SIGNED_FUNCTIONS: Mapping[language.ExtendedName, GlslStd450] = MappingProxyType(
+    {"minimum": GlslStd450.SMin, "maximum": GlslStd450.SMax, "clamp": GlslStd450.SClamp, "absolute": GlslStd450.SAbs}
+)
+_UNSIGNED_FUNCTIONS: Mapping[language.ExtendedName, GlslStd450] = MappingProxyType(
+    {"minimum": GlslStd450.UMin, "maximum": GlslStd450.UMax, "clamp": GlslStd450.UClamp}
+)
+
+
+@emits(language.Extended)
+def emit_extended(shader: Shader, operation: language.Extended) -> None:
+    """Emit the instruction. Raises GeneratorError as ``check_extended``."""
+    language.check_extended(operation)
+    component = operation.result.type
+    table = _FLOAT_FUNCTIONS if component.is_float else _SIGNED_FUNCTIONS if component.is_signed else _UNSIGNED_FUNCTIONS
+    operands = [shader.id(operand) for operand in operation.operands]
+    instructions = shader.module.instruction_set("GLSL.std.450")
+    compute(shader, Op.ExtInst, operation.result, instructions, int(table[operation.which]), *operands)

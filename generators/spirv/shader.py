@@ -25,15 +25,12 @@ from generators.spirv.declarations import (
     matrix,
     pointee_in,
     pointer,
-    runtime_array,
     scalar,
     scalar_in,
-    sized_array,
-    strided_pointer,
     untyped_pointer,
+    with_stride,
 )
 from generators.spirv.enumerants import BuiltIn, Capability, Decoration, ExecutionMode, Op, StorageClass
-from generators.spirv.float_controls import emit_float_controls
 from generators.spirv.module import Module
 from generators.types import COMPONENT_TYPES, MemoryScope
 from generators.types import StorageClass as ArrayStorage
@@ -124,7 +121,9 @@ class Shader:
         self.program = program
         self._literal_size = literal_size
         self.module.require(Capability.Shader, Capability.VulkanMemoryModel)
-        emit_float_controls(self.module, program)
+        for control in program.float_controls:
+            self.module.require(Capability.named(control.mode.value))
+            self.module.execution_mode(ExecutionMode.named(control.mode.value), control.width)
         if program.wide_indexing:
             self.module.require(Capability.Shader64BitIndexingEXT)
             self.module.execution_mode(ExecutionMode.Shader64BitIndexingEXT)
@@ -539,7 +538,7 @@ class Shader:
     def _shared_block(self, array: Array) -> int:
         """Return the type of an explicitly laid out block of workgroup memory that contains ``array``."""
         stride = array.pointee.bytes if array.array_stride is None else array.array_stride
-        elements = sized_array(self.module, self.pointee(array), self.extent(array.length), stride)
+        elements = with_stride(self.module, stride, Op.TypeArray, self.pointee(array), self.extent(array.length))
         return self._block(f"{array.name}_block", [("elements", elements, array.block or 0)])
 
     def _element_pointer(self, array: Array) -> int:
@@ -548,15 +547,15 @@ class Shader:
             return untyped_pointer(self.module, storage)
         if array.ignored_stride is None:
             return pointer(self.module, storage, type_)
-        return strided_pointer(self.module, storage, type_, array.ignored_stride)
+        return with_stride(self.module, array.ignored_stride, Op.TypePointer, storage, type_)
 
     def _inner_array(self, array: Array, inner: Inner, element: int) -> int:
         """Return the type of an inner array, or of the struct that contains it."""
         module, size = self.module, array.pointee.bytes
-        members = sized_array(module, element, self.u32(inner.length), size)
+        members = with_stride(module, size, Op.TypeArray, element, self.u32(inner.length))
         if not inner.head:
             return members
-        head = sized_array(module, scalar(module, U32), self.u32(inner.head * size // U32.bytes), U32.bytes)
+        head = with_stride(module, U32.bytes, Op.TypeArray, scalar(module, U32), self.u32(inner.head * size // U32.bytes))
         struct = module.new_type(Op.TypeStruct, head, members, name=f"{array.name}_item")
         for i, offset in enumerate((0, inner.head * size)):
             module.decorate_member(struct, i, Decoration.Offset, offset)
@@ -570,7 +569,7 @@ class Shader:
         element = self.pointee(array)
         if array.inner is not None:
             element, stride = self._inner_array(array, array.inner, element), array.inner.pitch * array.pointee.bytes
-        return runtime_array(self.module, element, stride)
+        return with_stride(self.module, stride, Op.TypeRuntimeArray, element)
 
     def _block(self, name: str, members: list[_Member], read_only: bool = False) -> int:
         module = self.module

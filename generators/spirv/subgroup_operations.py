@@ -6,32 +6,20 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from generators.errors import GeneratorError, Rule
-from generators.program.subgroup_operations import (
-    BallotCount,
-    BallotFind,
-    Group,
-    SubgroupAllEqual,
-    SubgroupBallot,
-    SubgroupBroadcast,
-    SubgroupElect,
-    SubgroupOperation,
-    SubgroupOperator,
-    SubgroupReduce,
-    SubgroupShuffle,
-    SubgroupVote,
-)
-from generators.program.values import Scalar
+from generators.program import subgroup_operations as language
+from generators.program.values import Scalar, literal
 from generators.spirv.control_flow import emit_condition
-from generators.spirv.declarations import U32, scalar
-from generators.spirv.enumerants import Capability, GroupOperation, Op, Scope
+from generators.spirv.declarations import U32
+from generators.spirv.enumerants import GroupOperation, Op, Scope
 from generators.spirv.shader import Shader, emits
-from generators.spirv.variables import type_id
+from generators.spirv.values import capabilities, compute
 
-_GROUPS: Mapping[Group, GroupOperation] = MappingProxyType(
+_SUBGROUP = literal(U32, Scope.Subgroup)
+_GROUPS: Mapping[language.Group, GroupOperation] = MappingProxyType(
     {"reduce": GroupOperation.Reduce, "inclusive": GroupOperation.InclusiveScan, "exclusive": GroupOperation.ExclusiveScan}
 )
 
-_REDUCTIONS: Mapping[SubgroupOperator, tuple[Op, Op, Op | None]] = MappingProxyType(
+_REDUCTIONS: Mapping[language.SubgroupOperator, tuple[Op, Op, Op | None]] = MappingProxyType(
     {
         "add": (Op.GroupNonUniformIAdd, Op.GroupNonUniformIAdd, Op.GroupNonUniformFAdd),
         "multiply": (Op.GroupNonUniformIMul, Op.GroupNonUniformIMul, None),
@@ -45,8 +33,8 @@ _REDUCTIONS: Mapping[SubgroupOperator, tuple[Op, Op, Op | None]] = MappingProxyT
 """The opcodes for unsigned integers, signed ones, and floats."""
 
 
-@emits(SubgroupReduce)
-def emit_reduce(shader: Shader, operation: SubgroupReduce) -> None:
+@emits(language.SubgroupReduce)
+def emit_reduce(shader: Shader, operation: language.SubgroupReduce) -> None:
     """Emit a reduction or a scan.
 
     Raises:
@@ -58,80 +46,78 @@ def emit_reduce(shader: Shader, operation: SubgroupReduce) -> None:
         raise GeneratorError(
             Rule.COMPONENT_TYPE, f"{operation.result.name}: a subgroup has no {operator_text(operation)} of {type_}; use another type"
         )
-    _emit(shader, operation, Capability.GroupNonUniformArithmetic, op, _GROUPS[operation.group], shader.id(operation.value))
+    _emit(shader, operation, op, _GROUPS[operation.group], shader.id(operation.value))
 
 
-def operator_text(operation: SubgroupReduce) -> str:
+def operator_text(operation: language.SubgroupReduce) -> str:
     """Return the operator with its group, for messages."""
     return operation.operator if operation.group == "reduce" else f"{operation.group} {operation.operator}"
 
 
-@emits(SubgroupBallot)
-def emit_ballot(shader: Shader, operation: SubgroupBallot) -> None:
+@emits(language.SubgroupBallot)
+def emit_ballot(shader: Shader, operation: language.SubgroupBallot) -> None:
     """Emit OpGroupNonUniformBallot."""
     condition = emit_condition(shader, operation.condition)
-    _emit(shader, operation, Capability.GroupNonUniformBallot, Op.GroupNonUniformBallot, condition)
+    _emit(shader, operation, Op.GroupNonUniformBallot, condition)
 
 
-@emits(BallotCount)
-def emit_count(shader: Shader, operation: BallotCount) -> None:
+@emits(language.BallotCount)
+def emit_count(shader: Shader, operation: language.BallotCount) -> None:
     """Emit OpGroupNonUniformBallotBitCount."""
     words = _GROUPS[operation.group], shader.define(operation.ballot)
-    _emit(shader, operation, Capability.GroupNonUniformBallot, Op.GroupNonUniformBallotBitCount, *words)
+    _emit(shader, operation, Op.GroupNonUniformBallotBitCount, *words)
 
 
-@emits(BallotFind)
-def emit_find(shader: Shader, operation: BallotFind) -> None:
+@emits(language.BallotFind)
+def emit_find(shader: Shader, operation: language.BallotFind) -> None:
     """Emit OpGroupNonUniformBallotFindLSB or MSB."""
     op = Op.GroupNonUniformBallotFindLSB if operation.which == "lowest" else Op.GroupNonUniformBallotFindMSB
-    _emit(shader, operation, Capability.GroupNonUniformBallot, op, shader.define(operation.ballot))
+    _emit(shader, operation, op, shader.define(operation.ballot))
 
 
-@emits(SubgroupVote)
-def emit_vote(shader: Shader, operation: SubgroupVote) -> None:
+@emits(language.SubgroupVote)
+def emit_vote(shader: Shader, operation: language.SubgroupVote) -> None:
     """Emit OpGroupNonUniformAll or Any, and convert the result to a number."""
     condition = emit_condition(shader, operation.condition)
     op = Op.GroupNonUniformAll if operation.which == "all" else Op.GroupNonUniformAny
-    _emit_boolean(shader, operation.result, Capability.GroupNonUniformVote, op, condition)
+    _emit_boolean(shader, operation.result, op, condition)
 
 
-@emits(SubgroupAllEqual)
-def emit_all_equal(shader: Shader, operation: SubgroupAllEqual) -> None:
+@emits(language.SubgroupAllEqual)
+def emit_all_equal(shader: Shader, operation: language.SubgroupAllEqual) -> None:
     """Emit OpGroupNonUniformAllEqual, and convert the result to a number."""
-    _emit_boolean(shader, operation.result, Capability.GroupNonUniformVote, Op.GroupNonUniformAllEqual, shader.id(operation.value))
+    _emit_boolean(shader, operation.result, Op.GroupNonUniformAllEqual, shader.id(operation.value))
 
 
-@emits(SubgroupElect)
-def emit_elect(shader: Shader, operation: SubgroupElect) -> None:
+@emits(language.SubgroupElect)
+def emit_elect(shader: Shader, operation: language.SubgroupElect) -> None:
     """Emit OpGroupNonUniformElect, and convert the result to a number."""
-    _emit_boolean(shader, operation.result, Capability.GroupNonUniform, Op.GroupNonUniformElect)
+    _emit_boolean(shader, operation.result, Op.GroupNonUniformElect)
 
 
-@emits(SubgroupBroadcast)
-def emit_broadcast(shader: Shader, operation: SubgroupBroadcast) -> None:
+@emits(language.SubgroupBroadcast)
+def emit_broadcast(shader: Shader, operation: language.SubgroupBroadcast) -> None:
     """Emit OpGroupNonUniformBroadcast or BroadcastFirst."""
     value = shader.id(operation.value)
     if operation.lane is None:
-        _emit(shader, operation, Capability.GroupNonUniformBallot, Op.GroupNonUniformBroadcastFirst, value)
+        _emit(shader, operation, Op.GroupNonUniformBroadcastFirst, value)
     else:
-        _emit(shader, operation, Capability.GroupNonUniformBallot, Op.GroupNonUniformBroadcast, value, shader.u32(operation.lane))
+        _emit(shader, operation, Op.GroupNonUniformBroadcast, value, shader.u32(operation.lane))
 
 
-@emits(SubgroupShuffle)
-def emit_shuffle(shader: Shader, operation: SubgroupShuffle) -> None:
+@emits(language.SubgroupShuffle)
+def emit_shuffle(shader: Shader, operation: language.SubgroupShuffle) -> None:
     """Emit OpGroupNonUniformShuffle or ShuffleXor."""
     op = Op.GroupNonUniformShuffleXor if operation.exclusive_or else Op.GroupNonUniformShuffle
-    _emit(shader, operation, Capability.GroupNonUniformShuffle, op, shader.id(operation.value), shader.id(operation.index))
+    _emit(shader, operation, op, shader.id(operation.value), shader.id(operation.index))
 
 
-def _emit(shader: Shader, operation: SubgroupOperation, capability: Capability, op: Op, *words: int) -> None:
-    shader.module.require(capability)
-    type_ = type_id(shader, operation.result.type)
-    shader.module.value(op, type_, shader.u32(Scope.Subgroup), *words, result=shader.define(operation.result))
+def _emit(shader: Shader, operation: language.SubgroupOperation, op: Op, *words: int) -> None:
+    compute(shader, op, operation.result, _SUBGROUP, *words)
 
 
-def _emit_boolean(shader: Shader, result: Scalar, capability: Capability, op: Op, *words: int) -> None:
+def _emit_boolean(shader: Shader, result: Scalar, op: Op, *words: int) -> None:
     module, one, zero = shader.module, shader.u32(1), shader.u32(0)
-    module.require(capability)
-    boolean = module.value(op, module.type(Op.TypeBool), shader.u32(Scope.Subgroup), *words)
-    module.value(Op.Select, scalar(module, U32), boolean, one, zero, result=shader.define(result))
+    module.require(*capabilities(op))
+    boolean = module.value(op, module.type(Op.TypeBool), shader.id(_SUBGROUP), *words)
+    compute(shader, Op.Select, result, boolean, one, zero)

@@ -5,60 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from generators.errors import GeneratorError, Rule
-from generators.program.construction import MatrixConstant, MatrixNull
-from generators.program.cooperative_vectors import CooperativeVectorConstant, CooperativeVectorNull
-from generators.program.values import (
-    MOST_PLAIN_LANES,
-    ArrayType,
-    BlockType,
-    CooperativeVectorType,
-    MatrixType,
-    Operand,
-    PointerType,
-    TensorLayoutType,
-    TensorViewType,
-    ValueType,
-    VectorType,
-)
+from generators.program.construction import CooperativeVectorConstant, CooperativeVectorNull, MatrixConstant, MatrixNull
+from generators.program.values import Operand, ValueType
 from generators.program.variables import Initializer, Path, Variable, VariableLoad, VariableStore, part_type
-from generators.spirv.blocks import block_pointer
-from generators.spirv.construction import emit_constant, emit_null
-from generators.spirv.cooperative_vectors import emit_vector_constant, emit_vector_null
-from generators.spirv.declarations import element_pointer, pointer, scalar
-from generators.spirv.enumerants import Capability, Op, StorageClass
+from generators.spirv.construction import emit_constant, emit_null, is_specialized
+from generators.spirv.declarations import pointer
+from generators.spirv.enumerants import Op, StorageClass
 from generators.spirv.shader import Shader, emits
-from generators.spirv.tensor import tensor_type
-from generators.types import ComponentType
+from generators.spirv.values import compute, type_id
 
 _STORAGE = {"function": StorageClass.Function, "private": StorageClass.Private}
-
-
-def type_id(shader: Shader, type_: ValueType) -> int:
-    """Return the id of any type that a variable can have."""
-    module = shader.module
-    if isinstance(type_, MatrixType):
-        return shader.matrix_type(type_)
-    if isinstance(type_, CooperativeVectorType):
-        return shader.vector_type(type_)
-    if isinstance(type_, ComponentType):
-        return scalar(module, type_)
-    if isinstance(type_, TensorLayoutType | TensorViewType):
-        return tensor_type(shader, type_)
-    if isinstance(type_, BlockType):
-        return block_pointer(shader, type_)
-    if isinstance(type_, PointerType):
-        return element_pointer(module, type_)
-    if isinstance(type_, VectorType):
-        if type_.lanes > MOST_PLAIN_LANES:
-            module.require(Capability.LongVectorEXT)
-        return module.type(Op.TypeVector, scalar(module, type_.component), type_.lanes)
-    if isinstance(type_, ArrayType):
-        return module.type(Op.TypeArray, type_id(shader, type_.element), shader.extent(type_.length))
-
-    def declare() -> int:
-        return module.new_type(Op.TypeStruct, *(type_id(shader, member) for member in type_.members), name=type_.name)
-
-    return module.once(("struct", type_), declare)
 
 
 def declare_variables(shader: Shader) -> None:
@@ -86,20 +42,14 @@ def declare(shader: Shader, variables: Sequence[Variable]) -> None:
 def _initializer(shader: Shader, type_: ValueType, initializer: Initializer) -> int:
     """Return the id of a constant of ``type_``."""
     match initializer:
-        case MatrixConstant():
+        case MatrixConstant() | CooperativeVectorConstant():
             emit_constant(shader, initializer)
             return shader.define(initializer.result)
-        case MatrixNull():
+        case MatrixNull() | CooperativeVectorNull():
             emit_null(shader, initializer)
             return shader.define(initializer.result)
         case Operand():
             return shader.id(initializer)
-        case CooperativeVectorConstant():
-            emit_vector_constant(shader, initializer)
-            return shader.define(initializer.result)
-        case CooperativeVectorNull():
-            emit_vector_null(shader, initializer)
-            return shader.define(initializer.result)
         case "null":
             return shader.module.constant(Op.ConstantNull, type_id(shader, type_))
     parts = [_initializer(shader, part_type(type_, (i,)), part) for i, part in enumerate(initializer)]
@@ -110,10 +60,8 @@ def _initializer(shader: Shader, type_: ValueType, initializer: Initializer) -> 
 def _is_specialized(initializer: Initializer) -> bool:
     if isinstance(initializer, Operand):
         return initializer.source == "specialization"
-    if isinstance(initializer, MatrixConstant):
-        return initializer.specializable or initializer.value.source == "specialization"
-    if isinstance(initializer, CooperativeVectorConstant):
-        return any(value.source == "specialization" for value in initializer.values)
+    if isinstance(initializer, MatrixConstant | CooperativeVectorConstant):
+        return is_specialized(initializer)
     return isinstance(initializer, tuple) and any(map(_is_specialized, initializer))
 
 
@@ -137,8 +85,7 @@ def part_pointer(shader: Shader, variable: Variable, path: Path) -> int:
 def emit_variable_load(shader: Shader, load: VariableLoad) -> None:
     """Emit a load of a part."""
     place = part_pointer(shader, load.variable, load.path)
-    type_ = type_id(shader, part_type(load.variable.type, load.path))
-    shader.module.value(Op.Load, type_, place, result=shader.define(load.result))
+    compute(shader, Op.Load, load.result, place)
 
 
 @emits(VariableStore)

@@ -12,13 +12,14 @@ from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import glossary
 from cts.defects.known import known_defects
 from cts.devices.holder import DeviceHolder
-from cts.diagnosis.quoted_requirement import COMPUTED, of_defects, requirement
+from cts.diagnosis.quoted_requirement import of_defects, requirement
 from cts.engine.runner import judge
 from cts.kinds.kernel import arrange
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, build, expand
 from generators.errors import GeneratorError
 from generators.kernel import Dispatch, Kernel, Outcome
+from generators.program.reading import language
 from tests.broken_devices.null_device import NullDevice
 from tests.families.evidence import BEYOND, chosen, outcome_of
 from tests.suite import casebook
@@ -110,7 +111,9 @@ def test_every_named_requirement_and_defect_exists() -> None:
     ids = {entry.id for entry in glossary().entries.values()}
     known = ids | {id_.partition(".")[0] for id_ in ids}
     assert set(of_defects()) <= known
-    named = {id_ for listed in (*of_defects().values(), *COMPUTED.values()) for id_ in listed}
+    computed = [kind.rests_on for kind in language() if kind.rests_on]
+    assert len(computed) == 5
+    named = {id_ for listed in (*of_defects().values(), *computed) for id_ in listed}
     assert named <= set(casebook().requirements)
 
 

@@ -7,8 +7,8 @@ from cts.reference.callbacks import BlockPointers, applied
 from cts.reference.evaluate import empty_state
 from generators.layouts.block_decoders import Decoder, decode_function
 from generators.layouts.block_formats import FORMATS, set_scales
-from generators.program.blocks import BlockLoad, promised_alignment
 from generators.program.memory import Array, Pointee
+from generators.program.pointers import BlockLoad, promised_alignment
 from generators.program.values import BlockMember, BlockType, Value
 from generators.types import COMPONENT_TYPES, StorageClass
 

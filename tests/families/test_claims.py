@@ -12,9 +12,26 @@ import pytest
 from generators.casebook import Case, CaseKind, TestKind
 from generators.program.array_conversion import BitCastArray, ConstructCoopMat, ExtractCoopMat, ExtractSubArray
 from generators.program.arrays import ArrayStore, AtomicOr
-from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.conversion import Conversion, MatrixConvert
-from generators.program.cooperative_vector_elementwise import (
+from generators.program.callbacks import PerElement, Reduce
+from generators.program.construction import (
+    CooperativeVectorConstant,
+    CooperativeVectorSplat,
+    MatrixConstant,
+    MatrixNull,
+    MatrixSplat,
+    MatrixUndefined,
+)
+from generators.program.conversion import Conversion, MatrixConvert, Transpose, TransposedConvert, UseConvert
+from generators.program.cooperative_vector_matmul import CooperativeVectorMatMul, interpretation_value, vector_layout_value
+from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
+from generators.program.cooperative_vectors import (
+    CooperativeVectorExtract,
+    CooperativeVectorInsert,
+    CooperativeVectorLoad,
+    CooperativeVectorStore,
+)
+from generators.program.elements import MatrixCoordinate
+from generators.program.elementwise import (
     CooperativeVectorArithmetic,
     CooperativeVectorBits,
     CooperativeVectorConvert,
@@ -22,30 +39,17 @@ from generators.program.cooperative_vector_elementwise import (
     CooperativeVectorNegate,
     CooperativeVectorNot,
     CooperativeVectorTimesScalar,
+    MatrixArithmetic,
+    MatrixNegate,
+    MatrixTimesScalar,
 )
-from generators.program.cooperative_vector_matmul import CooperativeVectorMatMul, interpretation_value, vector_layout_value
-from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
-from generators.program.cooperative_vectors import (
-    CooperativeVectorConstant,
-    CooperativeVectorExtract,
-    CooperativeVectorInsert,
-    CooperativeVectorLoad,
-    CooperativeVectorSplat,
-    CooperativeVectorStore,
-)
-from generators.program.elements import MatrixCoordinate
-from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Pointee
 from generators.program.muladd import MatrixMulAdd
-from generators.program.per_element import PerElement
 from generators.program.program import Program
-from generators.program.reduce import Reduce
 from generators.program.shape import WorkgroupShape
 from generators.program.tensor import LayoutSet, ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore
-from generators.program.transposed_conversion import TransposedConvert
-from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import CooperativeVector, CooperativeVectorType, Operand, TensorView, Value, is_matrix
 from generators.program.variables import Variable
 from generators.program.walking import flattened

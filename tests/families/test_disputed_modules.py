@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from generators.casebook import Case, CaseKind, Tier, build, expand
+from generators.program.callbacks import Reduce
 from generators.program.composites import CompositeExtract, CompositeInsert
 from generators.program.elementwise import MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.program import Program
-from generators.program.reduce import Reduce
 from generators.program.values import is_matrix
 from tests.families.test_claims import parts
 from tests.suite import casebook

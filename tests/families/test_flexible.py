@@ -22,10 +22,9 @@ from generators.dispatch import kernel
 from generators.errors import CasebookError
 from generators.families.nv_cooperative_matrix2.flexible import parse_size
 from generators.layouts.matrix_arrays import tiled
+from generators.program.callbacks import PerElement, Reduce
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
-from generators.program.per_element import PerElement
-from generators.program.reduce import Reduce
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import MatrixType
 from generators.property_rows import is_flexible, parse_flexible_row

@@ -21,11 +21,10 @@ from cts.reference.state import State
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, expand, find_case
 from generators.dispatch import kernel
+from generators.program.callbacks import PerElement, Reduce
 from generators.program.elementwise import MatrixArithmetic
 from generators.program.operation import Operation
-from generators.program.per_element import PerElement
 from generators.program.program import Program
-from generators.program.reduce import Reduce
 from generators.program.scalars import ScalarArithmetic
 from generators.program.tensor_access import TensorLoad
 from generators.program.workgroup import Barrier

@@ -12,9 +12,9 @@ from cts.embedded.profile import load_profile
 from cts.kinds.kernel import arrange
 from generators.casebook import BuiltCase, build, find_case
 from generators.dispatch import kernel
-from generators.program.built import Built
 from generators.program.control_flow import Branch
 from generators.program.load_store import MemoryOperand
+from generators.program.program import Built
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.workgroup import Barrier
 from generators.spirv.emit import emit

@@ -11,9 +11,8 @@ from cts.reference.state import State
 from cts.reference.tensor import layout_state, view_state
 from cts.reference.tensor_addressing import linear_in_clip
 from generators.casebook import build, expand
+from generators.program.callbacks import PerElement, Reduce
 from generators.program.control_flow import Branch
-from generators.program.per_element import PerElement
-from generators.program.reduce import Reduce
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import extent
 from generators.program.walking import flattened

@@ -7,13 +7,12 @@ import pytest
 from generators.errors import Lack
 from generators.glsl.emit import emit
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.conversion import Conversion, MatrixConvert
+from generators.program.conversion import Conversion, MatrixConvert, Transpose, UseConvert
 from generators.program.elements import COORDINATE, MatrixCoordinate
 from generators.program.float_controls import FloatControl, FloatMode
 from generators.program.load_store import MatrixStore, MemoryOperand
 from generators.program.memory import Pointee
 from generators.program.shape import WorkgroupShape
-from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import ArrayType, CooperativeVectorType, MatrixType, Value
 from generators.program.vector_builder import VectorBuilder
 from generators.types import COMPONENT_TYPES, Layout, MatrixOperands, MemoryAccess, Scope, StorageClass, Use

@@ -8,7 +8,7 @@ import pytest
 from cts.reference.values import MatrixValue
 from cts.reference.vector_functions import function_of
 from generators.inputs.vector_functions import arguments, bit_operands, patterns
-from generators.program.cooperative_vector_elementwise import ARGUMENTS, takes
+from generators.program.elementwise import ARGUMENTS, takes
 from generators.types import COMPONENT_TYPES
 
 COMPONENTS = [COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "u8", "s32", "u32")]

@@ -9,9 +9,9 @@ from generators.errors import Rule
 from generators.kernel import OpaqueSlot
 from generators.layouts.vector_arrays import VectorArray
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.cooperative_vector_elementwise import ARGUMENTS, takes
 from generators.program.cooperative_vector_matmul import BiasInMemory, CooperativeVectorMatMul, MatrixInMemory
 from generators.program.domains import Domain, check_domains
+from generators.program.elementwise import ARGUMENTS, takes
 from generators.program.memory import Pointee
 from generators.program.program import Subcase
 from generators.program.shape import WorkgroupShape

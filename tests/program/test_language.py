@@ -13,7 +13,6 @@ from generators.errors import Rule
 from generators.glsl.emit import emit as print_glsl
 from generators.layouts.tensor_writer import TensorWriter, slice_step
 from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
-from generators.program.blocks import BlockLoad
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert
 from generators.program.control_flow import Carried, Condition, Merged, Select, Stated
@@ -21,6 +20,7 @@ from generators.program.domains import Domain, check_domains
 from generators.program.elements import ComponentsUpdated, ElementFunction, MatrixLength
 from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
+from generators.program.pointers import BlockLoad
 from generators.program.program import Program, Subcase
 from generators.program.scalars import BuiltInName, ScalarArithmetic
 from generators.program.shape import WorkgroupShape

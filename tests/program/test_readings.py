@@ -12,10 +12,10 @@ from cts.reference.state import evaluates
 from generators.errors import GeneratorError, Rule
 from generators.glsl.emit import emit as print_glsl
 from generators.glsl.shader import prints
+from generators.program.callbacks import Reduce
 from generators.program.operation import Effect, Operation
 from generators.program.program import Program, Subcase
 from generators.program.reading import NoEntry, Reading, language, module_name
-from generators.program.reduce import Reduce
 from generators.spirv.emit import emit
 from generators.spirv.shader import emits
 from generators.types import Scope

@@ -18,9 +18,8 @@ from generators.inputs.patterns import random_bits, tame_bits
 from generators.layouts.vector_arrays import VectorArray
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.conversion import Conversion, conversions
-from generators.program.cooperative_vector_elementwise import ARGUMENTS, BitOperator, VectorFunction, takes
 from generators.program.cooperative_vector_matmul import BiasInMemory, MatrixInMemory
-from generators.program.elementwise import Operator
+from generators.program.elementwise import ARGUMENTS, BitOperator, Operator, VectorFunction, takes
 from generators.program.memory import Pointee
 from generators.program.program import Program, Subcase
 from generators.program.shape import WorkgroupShape

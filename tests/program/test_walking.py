@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from cts.defects.elementwise import elementwise_defects
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.callbacks import PerElement
 from generators.program.control_flow import Arm, Branch, Carried, Condition, Loop
 from generators.program.elementwise import MatrixArithmetic
 from generators.program.functions import Call, Function
 from generators.program.memory import Pointee
-from generators.program.per_element import PerElement
 from generators.program.values import MatrixType, Value
 from generators.program.walking import changed, flattened, names_read, regions, results, with_operands
 from generators.routines.workgroup import last_workgroup

@@ -12,6 +12,7 @@ import numpy as np
 from generators.layouts.tensor_writer import TensorWriter
 from generators.numerics.formats import bits_of
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.callbacks import Reduce
 from generators.program.conversion import Conversion
 from generators.program.expressions import (
     Binary,
@@ -27,7 +28,6 @@ from generators.program.expressions import (
 from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
-from generators.program.reduce import Reduce
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import (
     ArrayType,

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.conversion import MatrixConvert, agrees, conversions
+from generators.program.callbacks import PerElement
+from generators.program.conversion import MatrixConvert, UseConvert, agrees, conversions
 from generators.program.elements import ComponentsPlaced
 from generators.program.expressions import Binary, BinaryOperator, Expression, constant, element_function
-from generators.program.per_element import PerElement
 from generators.program.program import Program, Subcase
-from generators.program.use_conversion import UseConvert
 from generators.program.values import Value
 from generators.routines.elements import place_components
 from generators.types import COMPONENT_TYPES, Scope, Use

@@ -8,12 +8,11 @@ import pytest
 from cts.reference.evaluate import evaluate
 from generators.errors import Rule
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.callbacks import PerElement, Reduce, StructOperand, VectorOperand
 from generators.program.expressions import Binary, Called, Choose, Converted, Expression, Part, constant, element_function
 from generators.program.functions import Function
 from generators.program.memory import Pointee
-from generators.program.per_element import PerElement, StructOperand, VectorOperand
 from generators.program.program import Subcase
-from generators.program.reduce import Reduce
 from generators.program.values import Matrix, MatrixType, StructType, Value, VectorType
 from generators.types import COMPONENT_TYPES, Layout, ReduceMode, Scope, StorageClass, Use
 from tests.broken_rules import breaks

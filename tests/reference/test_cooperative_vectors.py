@@ -15,10 +15,10 @@ from cts.verdict.expected import Interval, OneOf
 from generators.errors import Rule
 from generators.layouts.vector_arrays import VectorArray
 from generators.program.builder import U32
+from generators.program.construction import CooperativeVectorConstant
 from generators.program.control_flow import Carried, Condition, Exit, Merged
 from generators.program.conversion import Conversion
 from generators.program.cooperative_vector_matmul import BiasInMemory, MatrixInMemory
-from generators.program.cooperative_vectors import CooperativeVectorConstant
 from generators.program.float_controls import FloatControl, FloatMode, modes_of
 from generators.program.functions import Function
 from generators.program.memory import Pointee

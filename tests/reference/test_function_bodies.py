@@ -5,21 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.reference.blocks import block_address, block_cast, block_load
 from cts.reference.callbacks import applied
 from cts.reference.evaluate import perform
-from cts.reference.extended import extended
-from cts.reference.scalars import bits_of, numbers, scalar_arithmetic
+from cts.reference.pointers import block_address, block_cast, block_load
+from cts.reference.scalars import bits_of, extended, numbers, scalar_arithmetic
 from cts.reference.state import State, initial_state
 from generators.errors import Rule
 from generators.program.arrays import AtomicOr
-from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.extended import Extended, ExtendedName
 from generators.program.functions import Function
 from generators.program.memory import Pointee
+from generators.program.pointers import BlockAddress, BlockCast, BlockLoad
 from generators.program.program import Subcase
-from generators.program.scalars import ScalarArithmetic, ScalarOperator
+from generators.program.scalars import Extended, ExtendedName, ScalarArithmetic, ScalarOperator
 from generators.program.values import ArrayType, BlockMember, BlockType, Value, literal
 from generators.program.variables import Variable, VariableLoad
 from generators.types import COMPONENT_TYPES, Scope, StorageClass

@@ -14,11 +14,10 @@ from generators.errors import Rule
 from generators.numerics import formats
 from generators.program.builder import ProgramBuilder
 from generators.program.control_flow import Branch, Condition, Exit, Merged, Select
-from generators.program.extended import Extended, ExtendedName
 from generators.program.functions import Function
 from generators.program.operation import Operation
 from generators.program.program import Subcase
-from generators.program.scalars import ScalarArithmetic, ScalarOperator
+from generators.program.scalars import Extended, ExtendedName, ScalarArithmetic, ScalarOperator
 from generators.program.values import Scalar, ScalarValue, Value, literal
 from generators.types import COMPONENT_TYPES, Scope
 from tests.broken_rules import breaks

@@ -17,7 +17,7 @@ from generators.glsl.emit import emit as emit_glsl
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.memory import Pointee
 from generators.program.program import Subcase
-from generators.program.tile_copy import Window
+from generators.program.workgroup import Window
 from generators.routines.tile_copy import tile_copy
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, Scope, StorageClass

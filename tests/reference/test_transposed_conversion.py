@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from generators.program.conversion import Conversion
-from generators.program.transposed_conversion import TransposedConvert
+from generators.program.conversion import Conversion, TransposedConvert
 from generators.program.values import MatrixType
 from generators.types import COMPONENT_TYPES, Scope, Use
 from tests.broken_rules import breaks

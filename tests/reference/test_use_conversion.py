@@ -10,9 +10,8 @@ import pytest
 from cts.reference.evaluate import evaluate
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.program.builder import ProgramBuilder
-from generators.program.conversion import Conversion, MatrixConvert
+from generators.program.conversion import Conversion, MatrixConvert, Transpose, UseConvert
 from generators.program.program import Subcase
-from generators.program.use_conversion import Transpose, UseConvert
 from generators.program.values import MatrixType, Value
 from generators.types import COMPONENT_TYPES, Scope, Use
 from tests.broken_rules import breaks

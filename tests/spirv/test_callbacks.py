@@ -7,11 +7,10 @@ import pytest
 from generators.errors import Lack
 from generators.glsl.emit import emit as emit_glsl
 from generators.program.builder import U32, ProgramBuilder
+from generators.program.callbacks import PerElement, Reduce
 from generators.program.expressions import Binary, ElementRead, element_function
 from generators.program.memory import Pointee
-from generators.program.per_element import PerElement
 from generators.program.program import Program
-from generators.program.reduce import Reduce
 from generators.program.values import MatrixType, Value
 from generators.routines.workgroup import copy
 from generators.spirv.disassemble import disassemble

@@ -8,8 +8,7 @@ from generators.casebook import build, find_case
 from generators.errors import Rule
 from generators.glsl.emit import emit as print_glsl
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.extended import Extended
-from generators.program.scalars import ScalarArithmetic
+from generators.program.scalars import Extended, ScalarArithmetic
 from generators.program.values import Value, literal
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit

@@ -10,9 +10,8 @@ from generators.errors import Rule
 from generators.glsl.emit import emit as emit_glsl
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.program.builder import ProgramBuilder
-from generators.program.conversion import Conversion, MatrixConvert
+from generators.program.conversion import Conversion, MatrixConvert, UseConvert
 from generators.program.elements import ComponentsPlaced
-from generators.program.use_conversion import UseConvert
 from generators.program.values import MatrixType, Value
 from generators.routines.elements import place_components
 from generators.spirv.disassemble import disassemble

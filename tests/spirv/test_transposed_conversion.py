@@ -10,8 +10,7 @@ from generators.errors import Lack, NotExpressible
 from generators.glsl.emit import emit as emit_glsl
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.program.builder import ProgramBuilder
-from generators.program.conversion import Conversion
-from generators.program.transposed_conversion import TransposedConvert
+from generators.program.conversion import Conversion, TransposedConvert
 from generators.program.values import MatrixType, Value
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit

@@ -9,8 +9,7 @@ import pytest
 from generators.glsl.emit import emit as emit_glsl
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.program.builder import ProgramBuilder
-from generators.program.conversion import Conversion, MatrixConvert
-from generators.program.use_conversion import Transpose, UseConvert
+from generators.program.conversion import Conversion, MatrixConvert, Transpose, UseConvert
 from generators.program.values import MatrixType, Value
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit

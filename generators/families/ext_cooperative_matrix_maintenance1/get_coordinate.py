@@ -14,10 +14,9 @@ from generators.layouts.matrix_arrays import Tiles, matrix_source, matrix_target
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SCOPE, Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.elements import ComponentsPlaced, CoordinateUse
 from generators.program.functions import Function, PointerParameter
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import MatrixType, Value, is_matrix
 from generators.program.variables import Variable
 from generators.routines.elements import place_components

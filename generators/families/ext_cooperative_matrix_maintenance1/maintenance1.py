@@ -17,15 +17,12 @@ from generators.numerics.formats import encode, values
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SCOPE, VERSIONS, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
-from generators.program.conversion import Conversion, MatrixConvert, agrees
+from generators.program.callbacks import PerElement, Reduce
+from generators.program.conversion import Conversion, MatrixConvert, UseConvert, agrees
 from generators.program.conversion import conversions as allowed_conversions
 from generators.program.expressions import Binary, Converted, constant, element_function
-from generators.program.per_element import PerElement
-from generators.program.program import Program, Subcase
-from generators.program.reduce import Reduce
+from generators.program.program import Built, Program, Subcase
 from generators.program.shape import LATEST, PLAIN, Version, WorkgroupShape
-from generators.program.use_conversion import UseConvert
 from generators.program.values import Matrix, MatrixType, Value
 from generators.types import COMPONENT_TYPES, ComponentType, ReduceMode, Use
 

@@ -16,9 +16,8 @@ from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneRow
 from generators.parameters.vocabulary import SCOPE, SOURCE_NAMES, layouts_of
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import (
     Aggregate,
     AnyValue,

@@ -16,9 +16,8 @@ from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SCOPE, SOURCE_NAMES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Carried
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import ArrayType, Matrix, MatrixType, Value
 from generators.program.variables import Initializer
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Use

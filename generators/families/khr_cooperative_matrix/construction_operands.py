@@ -19,9 +19,8 @@ from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUT_LETTERS, SOURCE_NAMES
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Carried
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Matrix, MatrixType, ScalarValue, Value
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope

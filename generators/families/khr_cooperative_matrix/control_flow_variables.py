@@ -14,9 +14,9 @@ from generators.chains.cases import ROW_FITS, ChainParameters, NumberParameters,
 from generators.chains.decisions import Decisions
 from generators.chains.pointers import PointerWriter, Storage
 from generators.parameters.declaration import parameter
-from generators.program.built import Built
 from generators.program.control_flow import Arm, Condition
 from generators.program.operation import Hint
+from generators.program.program import Built
 from generators.program.values import ArrayType, Matrix, Scalar, ScalarValue
 from generators.program.variables import Variable
 

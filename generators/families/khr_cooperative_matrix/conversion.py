@@ -18,10 +18,9 @@ from generators.layouts.row_types import row_type
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SCOPE, STORAGE_CLASSES, USES, Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.conversion import Conversion, agrees, is_float8
 from generators.program.conversion import conversions as allowed_conversions
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Matrix, MatrixType
 from generators.property_rows import PropertyRow
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use

@@ -17,10 +17,9 @@ from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneRow
 from generators.parameters.vocabulary import SCOPE, layouts_of
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.elements import ComponentsUpdated, ElementFunction, LeadingForm, OthersCounted, UpdateCondition
 from generators.program.memory import Pointee
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import ArrayType, Operand, StructType, ValueType
 from generators.program.variables import Path, Variable
 from generators.routines.elements import count_others, update_components

@@ -15,9 +15,8 @@ from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SCOPE, SOURCE_NAMES, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.elementwise import Operator
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Matrix, MatrixType, Operand, ScalarValue
 from generators.routines.scaling import scaled
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use

@@ -17,10 +17,9 @@ from generators.parameters.float_modes import MODES, ModeParameters, binds, cont
 from generators.parameters.float_modes import target as target_of
 from generators.parameters.vocabulary import SCOPE, USES, Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.composites import CompositeConstruct, CompositeExtract, CopyObject
 from generators.program.conversion import Conversion
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import ArrayType, Matrix, MatrixType, TensorLayout, TensorLayoutType, Value
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use

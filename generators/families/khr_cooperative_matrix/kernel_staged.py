@@ -16,12 +16,11 @@ from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Condition
 from generators.program.memory import Array, Pointee, Role
-from generators.program.program import Program, Subcase
-from generators.program.tile_copy import Window
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Matrix, ScalarValue
+from generators.program.workgroup import Window
 from generators.property_rows import PropertyRow, parse_row
 from generators.routines.scaling import scaled
 from generators.routines.tile_copy import tile_copy

@@ -20,10 +20,9 @@ from generators.parameters.declaration import parameter
 from generators.parameters.memory_masks import MASKS, Masks
 from generators.parameters.vocabulary import LAYOUTS, SCOPE, SOURCE_NAMES, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, Inner, Pointee, Role
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import MatrixType, ScalarValue
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, StorageClass, Use
 

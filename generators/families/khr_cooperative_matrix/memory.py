@@ -18,11 +18,10 @@ from generators.layouts.tensor_writer import LayoutStep, TensorWriter, slice_ste
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SCOPE, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Condition
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, Pointee, Role
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import Matrix, MatrixType, ScalarValue, TensorLayout, TensorLayoutType, TensorView, TensorViewType, Value
 from generators.program.workgroup import Handover

@@ -20,10 +20,9 @@ from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneRow
 from generators.parameters.vocabulary import FULL_SUBGROUPS, STORAGE_CLASSES, SUBGROUP_SIZES, VERSIONS, OfEitherExtension
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Carried, Condition, Merged
 from generators.program.conversion import agrees, conversions
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.shape import LocalSize, Version, WorkgroupShape
 from generators.program.values import Matrix, TensorLayoutType, Value
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Layout, StorageClass

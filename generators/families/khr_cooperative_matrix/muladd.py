@@ -19,9 +19,8 @@ from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneRow
 from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES, layouts_of
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Carried
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Matrix, Scalar, Value
 from generators.types import Layout, StorageClass
 

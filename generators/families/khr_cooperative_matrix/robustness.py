@@ -18,9 +18,8 @@ from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SOURCE_NAMES, USES, parse_shape
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.memory import Pointee
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import MatrixType, ScalarValue
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, Use
 

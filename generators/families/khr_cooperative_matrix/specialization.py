@@ -28,9 +28,8 @@ from generators.operands.constants import (
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SCOPES, STORAGE_CLASSES, USES, parse_shape
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.memory import Pointee
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import MatrixType, Operand, ScalarValue
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass, Use
 

@@ -15,9 +15,8 @@ from generators.operands.constants import CACHES, Varying, pipeline_labels, vary
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, SCOPE, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.memory import Array, Pointee
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Extent, MatrixType, Selected
 from generators.routines.workgroup import copy
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use

@@ -30,8 +30,7 @@ from generators.operands.constants import (
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SCOPES, layouts_of, numbers_in, types_in
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Extent, Matrix, MatrixType, Operand, ScalarValue
 from generators.property_rows import PropertyRow
 from generators.types import ComponentType, Layout, Scope

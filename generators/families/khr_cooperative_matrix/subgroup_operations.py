@@ -14,11 +14,10 @@ from generators.layouts.matrix_arrays import MatrixArray, Tiles, granule_of, mat
 from generators.layouts.row_types import row_type
 from generators.parameters.declaration import parameter
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Carried, Condition, Merged
 from generators.program.memory import Array, Pointee
 from generators.program.operation import Operation
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.scalars import ScalarConvert
 from generators.program.shape import WorkgroupShape
 from generators.program.subgroup_operations import (

@@ -19,9 +19,8 @@ from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneRow
 from generators.parameters.vocabulary import FULL_SUBGROUPS, STORAGE_CLASSES, SUBGROUP_SIZES, layouts_of, numbers_in
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.memory import Pointee
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.shape import LocalSize, WorkgroupShape
 from generators.routines.subgroups import store_subgroups
 from generators.types import Layout, StorageClass

@@ -15,9 +15,8 @@ from generators.layouts.placement import PointeeName, pointee_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.memory import Array, Pointee, Pointers
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Matrix, MatrixType, ScalarValue, Source
 from generators.routines.workgroup import copy
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use

@@ -14,13 +14,12 @@ from generators.layouts.matrix_arrays import WORKGROUP_BYTES
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Carried, Condition, Merged
 from generators.program.functions import Function
 from generators.program.memory import Array, Pointee, Role
 from generators.program.operation import Operation
 from generators.program.pointers import PointerLoad, PointerMoved, PointerSelect, PointerStore
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Matrix, MatrixType, Operand, Pointer, Scalar, ScalarValue, Value, is_pointer
 from generators.routines.workgroup import copy
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use

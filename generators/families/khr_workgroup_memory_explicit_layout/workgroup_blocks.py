@@ -13,9 +13,8 @@ from generators.layouts.matrix_arrays import ALIGNMENT, WORKGROUP_BYTES, Tiles, 
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, USES, Scoped, parse_shape
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.memory import Array
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import MatrixType, ScalarValue
 from generators.routines.workgroup import copy
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use

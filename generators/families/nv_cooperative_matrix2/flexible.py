@@ -21,14 +21,12 @@ from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import layouts_of
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
+from generators.program.callbacks import PerElement, Reduce
 from generators.program.control_flow import Carried
 from generators.program.expressions import Binary, Choose, Expression, constant, element_function
 from generators.program.functions import Function
 from generators.program.memory import Pointee
-from generators.program.per_element import PerElement
-from generators.program.program import Program, Subcase
-from generators.program.reduce import Reduce
+from generators.program.program import Built, Program, Subcase
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import Matrix, TensorLayout, TensorLayoutType, Value
 from generators.property_rows import FlexibleRow, PropertyRow, parse_flexible_row

@@ -17,8 +17,7 @@ from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneRow
 from generators.parameters.vocabulary import parse_shape
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Matrix, MatrixType, ScalarValue, TensorView, TensorViewType
 from generators.types import ClampMode, Use
 

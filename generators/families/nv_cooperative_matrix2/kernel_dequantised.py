@@ -19,10 +19,9 @@ from generators.layouts.tensors import Tensor, shared_tensor
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneRow
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.functions import Function
 from generators.program.memory import Pointee
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.tensor_access import POINTER_ALIGNMENT
 from generators.program.values import Matrix, ScalarValue, TensorLayoutType
 from generators.types import COMPONENT_TYPES, ClampMode, StorageClass

@@ -30,11 +30,10 @@ from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneRow
 from generators.parameters.vocabulary import layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Condition
 from generators.program.memory import Role
 from generators.program.operation import Operation
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Matrix, MatrixType, ScalarValue, TensorLayout, TensorView, TensorViewType
 from generators.types import ClampMode, Layout, MemoryScope
 

@@ -18,14 +18,13 @@ from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneMatrix
 from generators.parameters.vocabulary import SCOPE, SOURCE_NAMES, STORAGE_CLASSES, OfEitherExtension
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
+from generators.program.callbacks import ExtraOperand, PerElement
 from generators.program.control_flow import Carried, Condition, Merged
 from generators.program.expressions import Binary, Choose, Expression
 from generators.program.functions import Function
 from generators.program.memory import Array, Pointee
 from generators.program.operation import Hint
-from generators.program.per_element import ExtraOperand, PerElement
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Matrix, MatrixType, ScalarValue, Source, Value
 from generators.program.values import Scalar as ComputedScalar
 from generators.types import COMPONENT_TYPES, ComponentType, Scope, StorageClass, Use

@@ -16,14 +16,12 @@ from generators.numerics.exactness import permitted_precision
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SCOPE, OfEitherExtension, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
+from generators.program.callbacks import PerElement, Reduce
 from generators.program.control_flow import Carried, Condition, Merged
 from generators.program.expressions import Binary, element_function
 from generators.program.functions import Function
 from generators.program.operation import Hint
-from generators.program.per_element import PerElement
-from generators.program.program import Program, Subcase
-from generators.program.reduce import Reduce
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Matrix, MatrixType, Value
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MatrixOperands, ReduceMode, Use
 

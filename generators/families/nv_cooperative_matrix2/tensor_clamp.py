@@ -19,9 +19,8 @@ from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OPERANDS, OneTensor, Rank
 from generators.parameters.vocabulary import CLAMP_MODES
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Carried
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Matrix, MatrixType, TensorLayoutType, Value
 from generators.types import COMPONENT_TYPES, ClampMode, StorageClass, Use
 

@@ -17,11 +17,9 @@ from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SCOPE, STORAGE_CLASSES, OfEitherExtension, Scoped, layouts_of, numbers_in, types_in
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Carried
-from generators.program.conversion import Conversion, MatrixConvert, agrees, conversions
-from generators.program.program import Program, Subcase
-from generators.program.use_conversion import Transpose, UseConvert
+from generators.program.conversion import Conversion, MatrixConvert, Transpose, UseConvert, agrees, conversions
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Matrix, Scalar, Value
 from generators.property_rows import PropertyRow
 from generators.routines.scaling import scaled

@@ -18,12 +18,9 @@ from generators.numerics.formats import denormals
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SCOPE, STORAGE_CLASSES, OfEitherExtension, Scoped, layouts_of, parse_shape
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
-from generators.program.conversion import Conversion, MatrixConvert, agrees, is_float8
+from generators.program.conversion import Conversion, MatrixConvert, Transpose, TransposedConvert, UseConvert, agrees, is_float8
 from generators.program.conversion import conversions as allowed_conversions
-from generators.program.program import Program, Subcase
-from generators.program.transposed_conversion import TransposedConvert
-from generators.program.use_conversion import Transpose, UseConvert
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Matrix, MatrixType, Value
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 

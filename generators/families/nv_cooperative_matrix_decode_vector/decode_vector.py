@@ -34,10 +34,9 @@ from generators.parameters.blocked_tensors import ACCESS, BlockedTensorLoad
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import INTEGERS, OPERANDS
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.memory import Pointee
 from generators.program.operation import Hint
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import TensorLayoutType
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, StorageClass
 

@@ -14,10 +14,9 @@ from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SOURCE_NAMES
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Carried, Condition
 from generators.program.memory import Pointee
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.shape import WorkgroupShape
 from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, Operand, ScalarValue, Value, is_cooperative_vector
 from generators.program.vector_builder import VectorBuilder

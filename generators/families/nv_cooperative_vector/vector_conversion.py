@@ -16,10 +16,9 @@ from generators.numerics.formats import smallest_normal
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.conversion import Conversion, agrees
 from generators.program.conversion import conversions as allowed_conversions
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.shape import WorkgroupShape
 from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, ScalarValue, Value, is_cooperative_vector
 from generators.program.vector_builder import VectorBuilder

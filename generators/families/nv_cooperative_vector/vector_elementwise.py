@@ -15,10 +15,8 @@ from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SOURCE_NAMES
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
-from generators.program.cooperative_vector_elementwise import ARGUMENTS, BitOperator, VectorFunction, takes
-from generators.program.elementwise import Operator
-from generators.program.program import Program, Subcase
+from generators.program.elementwise import ARGUMENTS, BitOperator, Operator, VectorFunction, takes
+from generators.program.program import Built, Program, Subcase
 from generators.program.shape import WorkgroupShape
 from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, ScalarValue, Value, is_cooperative_vector
 from generators.program.vector_builder import VectorBuilder

@@ -16,13 +16,11 @@ from generators.parameters.declaration import parameter
 from generators.parameters.float_modes import MODES, ModeParameters, binds, controls, is_denormal, opposites, pattern_binds
 from generators.parameters.float_modes import target as target_of
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.composites import CompositeConstruct, CompositeExtract, CopyObject
 from generators.program.conversion import Conversion
-from generators.program.cooperative_vector_elementwise import ARGUMENTS, VectorFunction
-from generators.program.elementwise import Operator
+from generators.program.elementwise import ARGUMENTS, Operator, VectorFunction
 from generators.program.memory import Array, Pointee
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.shape import WorkgroupShape
 from generators.program.values import (
     ArrayType,

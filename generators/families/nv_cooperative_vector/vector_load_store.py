@@ -16,11 +16,10 @@ from generators.parameters.declaration import parameter
 from generators.parameters.memory_masks import MASKS, Masks
 from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Carried, Condition, Exit
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, Pointee
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.scalars import ScalarConvert
 from generators.program.shape import WorkgroupShape
 from generators.program.values import CooperativeVectorType, Extent, Scalar, ScalarValue, Value

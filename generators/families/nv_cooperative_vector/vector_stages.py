@@ -20,11 +20,10 @@ from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SOURCE_NAMES, parse_shape
 from generators.program.arrays import AtomicOr
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Condition
 from generators.program.cooperative_vector_matmul import BiasInMemory, MatrixInMemory
 from generators.program.memory import Array, Pointee
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.shape import WorkgroupShape
 from generators.program.values import CooperativeVector, CooperativeVectorType, ScalarValue, Value, is_cooperative_vector
 from generators.program.vector_builder import VectorBuilder

@@ -16,12 +16,11 @@ from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Condition
 from generators.program.cooperative_vector_matmul import InterpretationOperand, VectorMatrixLayoutOperand
 from generators.program.memory import Array
 from generators.program.operation import Operation
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.shape import WorkgroupShape
 from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, Scalar, ScalarValue, Value, is_cooperative_vector
 from generators.program.vector_builder import VectorBuilder

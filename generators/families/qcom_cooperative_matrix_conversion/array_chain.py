@@ -15,9 +15,8 @@ from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import types_in
 from generators.program.array_conversion import ExtractSubArray
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Carried, Condition
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.scalars import ScalarConvert
 from generators.program.shape import WorkgroupShape
 from generators.program.values import ArrayType, ArrayValue, Matrix, MatrixType, ScalarValue, Value

@@ -15,9 +15,8 @@ from generators.layouts.placement import fills
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, USES
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Condition
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.shape import LATEST, Version, WorkgroupShape
 from generators.program.values import ArrayType, ArrayValue, Matrix, MatrixType, ScalarValue, Value
 from generators.program.variables import Variable

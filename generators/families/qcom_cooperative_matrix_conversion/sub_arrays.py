@@ -16,9 +16,8 @@ from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.program.array_conversion import ExtractSubArray
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.memory import Pointee
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.shape import WorkgroupShape
 from generators.program.values import ArrayType, ArrayValue, ScalarValue, Value
 from generators.routines.invocation_control import Control, InvocationCode, path, run

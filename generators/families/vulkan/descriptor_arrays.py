@@ -13,9 +13,8 @@ from generators.layouts.byte_tiles import ByteTiles
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.memory import Array, Pointee, Role
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Matrix, MatrixType, Pointer, ScalarValue
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, StorageClass, Use
 

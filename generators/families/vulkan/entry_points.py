@@ -18,9 +18,8 @@ from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneRow
 from generators.parameters.vocabulary import STORAGE_CLASSES
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.functions import Function
-from generators.program.program import FIRST_FREE_CONSTANT_ID, FurtherEntryPoint, Program, Subcase
+from generators.program.program import FIRST_FREE_CONSTANT_ID, Built, FurtherEntryPoint, Program, Subcase
 from generators.program.values import Matrix, Scalar, Value, is_matrix
 from generators.property_rows import PropertyRow, parse_row
 from generators.routines.scaling import scaled, scaling

@@ -16,9 +16,8 @@ from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, USES, parse_shape
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.memory import Array, Pointee
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import Matrix, MatrixType, ScalarValue, TensorLayout, TensorLayoutType
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Layout, Scope, StorageClass, Use

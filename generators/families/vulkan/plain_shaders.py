@@ -9,9 +9,8 @@ import numpy as np
 
 from generators.parameters.declaration import parameter
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.memory import Pointee
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.shape import WorkgroupShape
 from generators.program.values import Value
 from generators.stages import Stage

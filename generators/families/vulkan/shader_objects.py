@@ -19,8 +19,7 @@ from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneRow
 from generators.parameters.vocabulary import FULL_SUBGROUPS, SOURCE_NAMES, STORAGE_CLASSES, SUBGROUP_SIZES
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
-from generators.program.program import FurtherEntryPoint, Program, Subcase
+from generators.program.program import Built, FurtherEntryPoint, Program, Subcase
 from generators.program.shape import LocalSize, WorkgroupShape
 from generators.program.values import Extent, MatrixType
 from generators.routines.scaling import scaled

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from generators.parameters.declaration import parameter
-from generators.program.built import Built
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.property_rows import parse_row
 from generators.types import Scope
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from generators.parameters.declaration import parameter
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.memory import Pointee
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import MatrixType
 from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
 

@@ -15,9 +15,9 @@ from generators.families.khr_cooperative_matrix.control_flow.loops import LOOPS
 from generators.families.khr_cooperative_matrix.control_flow.selections import SELECTIONS
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import STORAGE_CLASSES
-from generators.program.built import Built
 from generators.program.control_flow import Relation
 from generators.program.operation import Hint
+from generators.program.program import Built
 from generators.types import COMPONENT_TYPES, ComponentType, StorageClass
 
 _NUMBERS: Mapping[str, int] = {**{str(number): number for number in (0, 1, 2, 3, 7)}, "top": -1}

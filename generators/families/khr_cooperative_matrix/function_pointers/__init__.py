@@ -10,7 +10,7 @@ from generators.chains.pointers import Storage
 from generators.families.khr_cooperative_matrix.function_pointers.parameters import POINTERS
 from generators.families.khr_cooperative_matrix.function_pointers.variables import VARIABLES
 from generators.parameters.declaration import parameter
-from generators.program.built import Built
+from generators.program.program import Built
 
 FORMS: Mapping[str, CallForm] = {**POINTERS, **VARIABLES}
 """By label."""

@@ -9,9 +9,9 @@ from generators.chains.cases import ROW_FITS, CallForm, CallParameters, NumberPa
 from generators.chains.functions import FunctionWriter
 from generators.families.khr_cooperative_matrix.functions.returns import RETURNS
 from generators.parameters.declaration import parameter
-from generators.program.built import Built
 from generators.program.control_flow import Condition
 from generators.program.functions import Function
+from generators.program.program import Built
 from generators.program.values import Matrix, Scalar
 
 

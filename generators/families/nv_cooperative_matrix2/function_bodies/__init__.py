@@ -21,12 +21,10 @@ from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneMatrix
 from generators.parameters.vocabulary import SCOPE, OfEitherExtension
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
+from generators.program.callbacks import ExtraOperand, PerElement, Reduce
 from generators.program.functions import Function, Parameter
 from generators.program.memory import Pointee
-from generators.program.per_element import ExtraOperand, PerElement
-from generators.program.program import Program, Subcase
-from generators.program.reduce import Reduce
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import ArrayType, MatrixType, ScalarValue, TensorLayoutType, Value
 from generators.program.variables import VariableStore
 from generators.types import COMPONENT_TYPES, ComponentType, ReduceMode, StorageClass, Use

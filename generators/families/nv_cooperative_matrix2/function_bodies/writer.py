@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from typing import Literal
 
 from generators.program.arrays import ArrayLoad
-from generators.program.blocks import BlockAddress, BlockCast, BlockLoad
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.composites import CompositeConstruct, CompositeExtract
 from generators.program.control_flow import Condition, Merged, Relation, Select
-from generators.program.extended import Extended, ExtendedName
 from generators.program.functions import Call, Function, Parameter
 from generators.program.memory import Array
 from generators.program.operation import Operation
-from generators.program.scalars import ScalarArithmetic, ScalarConvert, ScalarOperator
+from generators.program.pointers import BlockAddress, BlockCast, BlockLoad
+from generators.program.scalars import Extended, ExtendedName, ScalarArithmetic, ScalarConvert, ScalarOperator
 from generators.program.values import (
     Aggregate,
     AnyValue,

@@ -19,13 +19,10 @@ from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneRow
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
-from generators.program.conversion import MatrixConvert, conversions
+from generators.program.callbacks import PerElement, Reduce
+from generators.program.conversion import MatrixConvert, UseConvert, conversions
 from generators.program.functions import Function
-from generators.program.per_element import PerElement
-from generators.program.program import Program, Subcase
-from generators.program.reduce import Reduce
-from generators.program.use_conversion import UseConvert
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import Matrix, MatrixType, ScalarValue, Value
 from generators.property_rows import PropertyRow
 from generators.types import ClampMode, Layout, ReduceMode, Use

@@ -20,9 +20,8 @@ from generators.layouts.tensor_slices import matrix_spans
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter
 from generators.layouts.tensors import pattern_contents, tensor_array
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.memory import Pointee
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import BlockMember, BlockType, Matrix, TensorLayoutType
 from generators.types import COMPONENT_TYPES, ClampMode, StorageClass
 

@@ -16,9 +16,8 @@ from generators.layouts.placement import fills, pointee_of
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter, varying_steps
 from generators.layouts.tensors import pattern_contents
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.load_store import MemoryOperand
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import TensorLayoutType
 from generators.types import ClampMode, MemoryAccess, StorageClass
 

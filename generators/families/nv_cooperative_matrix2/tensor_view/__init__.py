@@ -30,9 +30,8 @@ from generators.layouts.placement import add_witness, fills, pointee_of
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter, ViewStep, slice_step
 from generators.layouts.tensors import Tensor, pattern_contents, row_major, tensor_array, tensor_elements
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Carried
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.tensor import ViewSet, ViewSetting
 from generators.program.values import Extent, MatrixType, ScalarValue, TensorLayout, TensorLayoutType, TensorView, TensorViewType, Value
 from generators.program.variables import VariableLoad, VariableStore

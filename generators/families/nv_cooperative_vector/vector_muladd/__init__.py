@@ -31,12 +31,11 @@ from generators.layouts.vector_arrays import VectorArray
 from generators.layouts.vector_matrices import VectorMatrices
 from generators.operands.run_time import run_time_operands
 from generators.program.builder import ProgramBuilder
-from generators.program.built import Built
 from generators.program.control_flow import Carried, Condition, Exit, Merged
-from generators.program.cooperative_vector_elementwise import VectorFunction
 from generators.program.cooperative_vector_matmul import BiasInMemory, MatrixInMemory
+from generators.program.elementwise import VectorFunction
 from generators.program.memory import Array
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.scalars import ScalarConvert
 from generators.program.shape import WorkgroupShape
 from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, Operand, Scalar, ScalarValue, Value

@@ -13,13 +13,12 @@ from generators.inputs.patterns import normal_bits, tame_bits
 from generators.layouts.vector_arrays import VectorArray
 from generators.operands.run_time import run_time_operands
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.built import Built
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
+from generators.program.construction import CooperativeVectorConstant
 from generators.program.control_flow import Condition
-from generators.program.cooperative_vectors import CooperativeVectorConstant
 from generators.program.functions import Function, PointerParameter
 from generators.program.memory import Array, Pointee
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.shape import WorkgroupShape
 from generators.program.values import (
     Aggregate,

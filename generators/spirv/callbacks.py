@@ -1,30 +1,29 @@
-"""OpCooperativeMatrixPerElementOpNV."""
+"""OpCooperativeMatrixReduceNV and OpCooperativeMatrixPerElementOpNV."""
 
 from __future__ import annotations
 
-from generators.program.per_element import ExtraOperand, PerElement, StructOperand, VectorOperand
+from generators.program.callbacks import ExtraOperand, PerElement, Reduce, StructOperand, VectorOperand
 from generators.program.values import is_aggregate
-from generators.spirv.enumerants import Capability, Op
+from generators.spirv.enumerants import Op
 from generators.spirv.functions import function_id
 from generators.spirv.shader import Shader, emits
-from generators.spirv.variables import type_id
+from generators.spirv.values import compute, type_id
+
+
+@emits(Reduce)
+def emit_reduce(shader: Shader, operation: Reduce) -> None:
+    """Emit the instruction; emit its function before the first use."""
+    function = function_id(shader, operation.function)
+    compute(shader, Op.CooperativeMatrixReduceEXT, operation.result, operation.matrix, int(operation.mode), function)
 
 
 @emits(PerElement)
 def emit_per_element(shader: Shader, operation: PerElement) -> None:
     """Emit the instruction; emit its function before the first use."""
-    shader.module.require(Capability.CooperativeMatrixPerElementOperationsEXT)
     function = function_id(shader, operation.function)
     # The first three parameters are row, column and element.
     extra = [_extra(shader, operation, i, operand) for i, operand in enumerate(operation.extra, 3)]
-    shader.module.value(
-        Op.CooperativeMatrixPerElementOpEXT,
-        shader.matrix_type(operation.result.type),
-        shader.define(operation.matrix),
-        function,
-        *extra,
-        result=shader.define(operation.result),
-    )
+    compute(shader, Op.CooperativeMatrixPerElementOpEXT, operation.result, operation.matrix, function, *extra)
 
 
 def _extra(shader: Shader, operation: PerElement, place: int, operand: ExtraOperand) -> int:

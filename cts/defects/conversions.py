@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.defect import Defect, each_and_all, every, result_of
 from cts.defects.glossary import ParameterValue
 from cts.defects.known import defects_of
 from cts.reference.conversion import convert_value
@@ -40,10 +40,6 @@ def _by_type(state: State, operation: MatrixConvert) -> None:
     state.matrices[operation.result.name] = convert_value(value, target, instruction, operation.saturating)
 
 
-def _name(operation: MatrixConvert) -> str:
-    return operation.result.name
-
-
 def _instruction(operation: MatrixConvert) -> dict[str, ParameterValue]:
     return {"instruction": operation.conversion.value}
 
@@ -53,6 +49,6 @@ def conversion_defects(program: Program) -> Iterator[Defect]:
     """Yield the defects of the conversions of ``program``."""
     operations = every(program.operations, MatrixConvert)
     whole = [one for one in operations if one.conversion in _TO_INTEGER]
-    yield from each_and_all(whole, "conversion.rounded", "converted", _name, _rounded, _instruction)
+    yield from each_and_all(whole, "conversion.rounded", "converted", _rounded, result_of, _instruction)
     crossed = [one for one in operations if not agrees(one.conversion, one.matrix.type.component, one.result.type.component)]
-    yield from each_and_all(crossed, "conversion.by_type", "converted", _name, _by_type, _instruction)
+    yield from each_and_all(crossed, "conversion.by_type", "converted", _by_type, result_of, _instruction)

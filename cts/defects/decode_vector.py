@@ -288,7 +288,7 @@ def decode_vector_defects(program: Program) -> Iterator[Defect]:
         return named(load.result)
 
     def yielded(some: list[TensorLoad], id_: str, step: Substitute) -> Iterator[Defect]:
-        yield from each_and_all(some, id_, "matrix", loaded, step)
+        yield from each_and_all(some, id_, "matrix", step, loaded)
 
     for bend, id_ in _BENDS:
         yield from yielded(loads, id_, _bent(bend))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.defect import Defect, each_and_all, every, result_of
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
 from cts.defects.known import defects_of
@@ -73,7 +73,7 @@ def function_body_defects(program: Program) -> Iterator[Defect]:
 
 
 def _of(name: str, callers: Sequence[Caller], step: Substitute) -> Iterator[Defect]:
-    return each_and_all(callers, f"function.{name}", "caller", lambda one: one.result.name, step, _function)
+    return each_and_all(callers, f"function.{name}", "caller", step, result_of, _function)
 
 
 def _function(caller: Caller) -> Mapping[str, ParameterValue]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from cts.defects.defect import Defect, every
+from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.reference.control_flow import loop, repeat, trip_counts
 from cts.reference.state import State
@@ -14,24 +15,18 @@ from generators.program.control_flow import Loop
 from generators.program.program import Program
 
 
-def _repeat(state: State, operation: Loop, trips: np.ndarray) -> None:
-    repeat(state, operation, range(int(trips.max(initial=0))), trips)
+def _trips(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
+    """Build a loop of other numbers of iterations, from the first iteration on."""
 
+    def step(state: State, operation: Loop) -> None:
+        trips = change(trip_counts(state, operation))
+        repeat(state, operation, range(int(trips.max(initial=0))), trips)
 
-def _short(state: State, operation: Loop) -> None:
-    _repeat(state, operation, trip_counts(state, operation) - 1)
-
-
-def _long(state: State, operation: Loop) -> None:
-    _repeat(state, operation, trip_counts(state, operation) + 1)
+    return step
 
 
 def _once(state: State, operation: Loop) -> None:
     repeat(state, operation, range(1))
-
-
-def _at_least_once(state: State, operation: Loop) -> None:
-    _repeat(state, operation, np.maximum(1, trip_counts(state, operation)))
 
 
 def _dropping(state: State, operation: Loop) -> None:
@@ -60,10 +55,10 @@ def _not_carried(state: State, operation: Loop) -> None:
 def loop_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the loops of ``program``."""
     for operation in every(program.operations, Loop):
-        yield Defect("loop.one_too_few", {operation: _short})
-        yield Defect("loop.one_too_many", {operation: _long})
+        yield Defect("loop.one_too_few", {operation: _trips(lambda trips: trips - 1)})
+        yield Defect("loop.one_too_many", {operation: _trips(lambda trips: trips + 1)})
         yield Defect("loop.runs_once", {operation: _once})
-        yield Defect("loop.at_least_once", {operation: _at_least_once})
+        yield Defect("loop.at_least_once", {operation: _trips(lambda trips: np.maximum(1, trips))})
         if operation.carried:
             yield Defect("loop.result_lost", {operation: _dropping})
         yield Defect("loop.not_carried", {operation: _not_carried})

@@ -65,7 +65,7 @@ def _objects(program: Program) -> Iterator[Defect]:
     operations = list(flattened(program.operations, effects=True))
     read = {name for operation in operations if not isinstance(operation, TensorLoad) for name in names_read(operation, inside=False)}
     loads = [load for load in every(program.operations, TensorLoad) if load.before.name in read]
-    yield from each_and_all(loads, "tensor_access.object_overwritten", "matrix", lambda load: named(load.result), _into_object)
+    yield from each_and_all(loads, "tensor_access.object_overwritten", "matrix", _into_object, lambda load: named(load.result))
 
 
 @defects_of("multiply_add", MatrixMulAdd, TensorLoad)
@@ -81,8 +81,8 @@ def overwritten_defects(program: Program) -> Iterator[Defect]:
             long,
             "multiply_add.c_overwritten",
             "operand_c",
-            lambda one: named(one.c),
             _overwriting(fragment),
-            also=lambda one: {"result": one.result.name},
+            lambda one: named(one.c),
+            lambda one: {"result": one.result.name},
             fragment=fragment,
         )

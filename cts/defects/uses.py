@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.edits import Bend, of_first, then
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
-from cts.reference.evaluate import perform
-from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError, Rule
 from generators.program.conversion import MatrixConvert, changes_use
@@ -20,8 +19,6 @@ from generators.program.use_conversion import Transpose, UseConvert
 
 _Transposition = Transpose | TransposedConvert
 _Change = MatrixConvert | UseConvert | _Transposition
-_Arrangement = Callable[[np.ndarray], np.ndarray]
-"""Moves elements, (instances, rows, columns), to other places."""
 
 
 def _square(bits: np.ndarray) -> np.ndarray:
@@ -30,7 +27,7 @@ def _square(bits: np.ndarray) -> np.ndarray:
     return bits.swapaxes(1, 2)
 
 
-def _blocks_transposed(size: int) -> _Arrangement:
+def _blocks_transposed(size: int) -> Bend:
     def arrangement(bits: np.ndarray) -> np.ndarray:
         count, rows, columns = bits.shape
         if rows % size or columns % size or (rows, columns) == (size, size):
@@ -49,11 +46,11 @@ def _quadrants_exchanged(bits: np.ndarray) -> np.ndarray:
     return result
 
 
-def _halves_exchanged(axis: int) -> _Arrangement:
+def _halves_exchanged(axis: int) -> Bend:
     return lambda bits: np.roll(bits, bits.shape[axis] // 2, axis)
 
 
-def _pairs_exchanged(axis: int) -> _Arrangement:
+def _pairs_exchanged(axis: int) -> Bend:
     """Exchange neighbours, as if two packed elements were read in the other order."""
 
     def arrangement(bits: np.ndarray) -> np.ndarray:
@@ -67,13 +64,9 @@ def _as_before(bits: np.ndarray) -> np.ndarray:
     return bits.swapaxes(1, 2).reshape(bits.shape)
 
 
-def _first_instance(bits: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(bits[:1], bits.shape)
-
-
 _CHANGE, _TRANSPOSITION = "change of use", "transposition"
 
-_ARRANGEMENTS: tuple[tuple[str, _Arrangement], ...] = (
+_ARRANGEMENTS: tuple[tuple[str, Bend], ...] = (
     ("use.quadrants_exchanged", _quadrants_exchanged),
     ("use.vertical_halves_exchanged", _halves_exchanged(1)),
     ("use.horizontal_halves_exchanged", _halves_exchanged(2)),
@@ -82,49 +75,41 @@ _ARRANGEMENTS: tuple[tuple[str, _Arrangement], ...] = (
 )
 
 
-def _arranged(arrangement: _Arrangement) -> Substitute:
-    def step(state: State, operation: _Change) -> None:
-        perform(state, operation)
-        value = state.matrices[operation.result.name]
+def _arranged(arrangement: Bend) -> Substitute:
+    """Build a step that moves the elements, (instances, rows, columns), to other places."""
+
+    def edit(value: MatrixValue) -> MatrixValue:
         moved = np.ascontiguousarray(arrangement(value.bits))
         if moved.shape != value.bits.shape:
             raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "the elements have no such places")
-        state.matrices[operation.result.name] = MatrixValue(value.component, moved, value.computed)
+        return MatrixValue(value.component, moved, value.computed)
 
-    return step
+    return then(edit)
 
 
-def _lower_half(state: State, operation: _Change) -> None:
+def _lower_half(value: MatrixValue) -> MatrixValue:
     """Pass elements through registers of half the width."""
-    perform(state, operation)
-    value = state.matrices[operation.result.name]
     component = value.component
     low = value.bits & component.bits_dtype.type((1 << component.bits // 2) - 1)
-    state.matrices[operation.result.name] = MatrixValue(component, low, value.computed)
+    return MatrixValue(component, low, value.computed)
 
 
-def _saturated(state: State, operation: UseConvert | TransposedConvert) -> None:
+def _saturated(value: MatrixValue) -> MatrixValue:
     """Give a number that the type of the result lacks, because of its sign, the nearest number of that type: 0, or the largest."""
-    perform(state, operation)
-    value = state.matrices[operation.result.name]
     component = value.component
     nearest = component.bits_dtype.type((1 << component.bits - 1) - 1 if component.is_signed else 0)
     beyond = value.bits >> component.bits_dtype.type(component.bits - 1) != 0
-    state.matrices[operation.result.name] = MatrixValue(component, np.where(beyond, nearest, value.bits), value.computed)
-
-
-def _name(operation: _Change) -> str:
-    return operation.result.name
+    return MatrixValue(component, np.where(beyond, nearest, value.bits), value.computed)
 
 
 def _rearranged(operations: Sequence[_Change], what: str, instances: int) -> Iterator[Defect]:
     """Yield defects that every such operation can have: elements at other places."""
     for size in (8, 16):
         step = _arranged(_blocks_transposed(size))
-        yield from each_and_all(operations, "use.blocks_transposed", "changed", _name, step, operation=what, size=size)
-    own = (("use.of_first_instance", _first_instance),) if instances > 1 else ()
+        yield from each_and_all(operations, "use.blocks_transposed", "changed", step, operation=what, size=size)
+    own = (("use.of_first_instance", of_first),) if instances > 1 else ()
     for id_, arrangement in (*_ARRANGEMENTS, *own):
-        yield from each_and_all(operations, id_, "changed", _name, _arranged(arrangement), operation=what)
+        yield from each_and_all(operations, id_, "changed", _arranged(arrangement), operation=what)
 
 
 @defects_of("use", _Change)
@@ -132,16 +117,16 @@ def use_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the changes of use and transpositions of ``program``."""
     changes: list[_Change] = [*every(program.operations, UseConvert)]
     changes += [operation for operation in every(program.operations, MatrixConvert) if changes_use(operation, program.maintenance1)]
-    transpositions: list[_Transposition] = [*every(program.operations, Transpose), *every(program.operations, TransposedConvert)]
-    yield from each_and_all(changes, "use.transposed", "changed", _name, _arranged(_square), operation=_CHANGE)
+    transpositions: list[_Transposition] = every(program.operations, Transpose, TransposedConvert)
+    yield from each_and_all(changes, "use.transposed", "changed", _arranged(_square), operation=_CHANGE)
     yield from _rearranged(changes, _CHANGE, program.instances)
     yield from _rearranged(transpositions, _TRANSPOSITION, program.instances)
     kept = [one for one in every(program.operations, TransposedConvert) if one.conversion is None]
     for what, moved in ((_CHANGE, every(program.operations, UseConvert)), (_TRANSPOSITION, kept)):
         signs = [one for one in moved if one.matrix.type.component is not one.result.type.component]
-        yield from each_and_all(signs, "use.saturated", "changed", _name, _saturated, operation=what)
+        yield from each_and_all(signs, "use.saturated", "changed", then(_saturated), operation=what)
     left_out = _arranged(_as_before)
-    yield from each_and_all(transpositions, "use.transposition_left_out", "changed", _name, left_out, operation=_TRANSPOSITION)
+    yield from each_and_all(transpositions, "use.transposition_left_out", "changed", left_out, operation=_TRANSPOSITION)
     for operation in (*changes, *transpositions):
         what = _TRANSPOSITION if isinstance(operation, _Transposition) else _CHANGE
-        yield Defect("use.lower_half_kept", {operation: _lower_half}, {"changed": _name(operation), "operation": what})
+        yield Defect("use.lower_half_kept", {operation: then(_lower_half)}, {"changed": operation.result.name, "operation": what})

@@ -51,7 +51,7 @@ _NO_ARM = 0xFFFFFFFF
 @defects_of("function", Caller)
 def function_body_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the functions that instructions of ``program`` call."""
-    callers: list[Caller] = [*every(program.operations, Reduce), *every(program.operations, PerElement)]
+    callers: list[Caller] = every(program.operations, Reduce, PerElement)
     callers += [load for load in every(program.operations, TensorLoad) if load.decode is not None]
     for name, change in _CHANGES.items():
         yield from _of(name, [one for one in callers if _rewritten(one, change) != one], _running(change))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,10 +11,10 @@ import numpy as np
 from cts.defects.defect import Defect, each_and_all, every, named
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
+from cts.defects.tensor_access import Reading, bent
 from cts.reference.state import State
 from cts.reference.tensor import LayoutState, layout_state
 from cts.reference.tensor_access import addressed, load_at, place
-from cts.reference.tensor_addressing import Addresses
 from generators.program.arrays import ArrayLoad
 from generators.program.blocks import BlockLoad
 from generators.program.functions import Function
@@ -27,49 +27,20 @@ from generators.program.values import Operand, TensorLayoutType, Value, literal
 from generators.program.walking import changed_function, flattened, results
 from generators.types import ClampMode
 
-
-@dataclass(frozen=True)
-class _Reading:
-    """A load, the addresses of its elements, and its layout."""
-
-    operation: TensorLoad
-    found: Addresses
-    layout: LayoutState
-
-    @property
-    def unclamped(self) -> np.ndarray:
-        """Coordinates in the tensor before clamping, (instances, rows, columns, rank)."""
-        return np.asarray(self.found.span + self.layout.offset[:, None, None, :])
-
-    @property
-    def block_size(self) -> np.ndarray:
-        """The block size, broadcast to the shape of ``coordinate``."""
-        return np.broadcast_to(self.layout.block_size[:, None, None, :], self.found.block.shape)
-
-    @property
-    def coordinate(self) -> np.ndarray:
-        """Coordinates in the tensor after clamping."""
-        return np.asarray(self.found.block * self.block_size + self.found.within)
-
-
-Bend = Callable[[_Reading], Mapping[str, np.ndarray]]
+Bend = Callable[[Reading], Mapping[str, np.ndarray]]
 """Returns the wrong fields of the addresses."""
 
 
 def _bent(bend: Bend) -> Substitute:
-    def step(state: State, operation: TensorLoad) -> None:
-        reading = _Reading(operation, addressed(state, operation), layout_state(state, operation.layout))
-        load_at(state, operation, replace(reading.found, **bend(reading)), place(state, operation))
-
-    return step
+    return bent(lambda reading: replace(reading.found, **bend(reading)))
 
 
-def _neighbour(reading: _Reading) -> dict[str, np.ndarray]:
+def _neighbour(reading: Reading) -> dict[str, np.ndarray]:
     index = reading.found.index
     return {"index": np.where(index < index.max(), index + 1, index - 1)}
 
 
-def _by_elements(reading: _Reading) -> dict[str, np.ndarray]:
+def _by_elements(reading: Reading) -> dict[str, np.ndarray]:
     """Multiply strides by coordinates in elements."""
     places = (reading.coordinate * reading.layout.stride[:, None, None, :]).sum(axis=-1)
     return {"index": np.where(reading.found.accessed, places, 0)}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.defects.defect import Defect, every
+from cts.defects.defect import Defect, every, in_all
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import EVERY, ParameterValue
 from cts.defects.known import defects_of
@@ -75,14 +75,12 @@ def _indexed(run_time: bool) -> Substitute:
 @defects_of("variable", _Access)
 def index_defects(program: Program) -> Iterator[Defect]:
     """Yield loads from and stores to element 0 of arrays, whatever the index."""
-    loads: list[_Access] = [*every(program.operations, VariableLoad)]
-    stores: list[_Access] = [*every(program.operations, VariableStore)]
+    loads: list[_Access] = every(program.operations, VariableLoad)
+    stores: list[_Access] = every(program.operations, VariableStore)
     for run_time, index in ((True, "run-time index"), (False, "index")):
         for accesses, access in ((loads, "loaded from"), (stores, "stored to"), (loads + stores, "loaded from and stored to")):
             those = [one for one in accesses if _first_elements(one.variable, one.path, run_time) != one.path]
-            if those:
-                steps: dict[Operation, Substitute] = dict.fromkeys(those, _indexed(run_time))
-                yield Defect("variable.index_ignored", steps, {"access": access, "index": index})
+            yield from in_all("variable.index_ignored", those, _indexed(run_time), access=access, index=index)
 
 
 _LENGTH = 8

@@ -104,14 +104,15 @@ def _function(operation: Reduce | PerElement) -> Mapping[str, ParameterValue]:
 
 
 def _with_function(rewrite: Rewrite) -> Substitute:
-    def step(state: State, operation: Reduce | PerElement) -> None:
-        changed = replace(operation, function=rewrite(operation.function))
-        if isinstance(changed, Reduce):
-            _of_groups(lambda groups: groups)(state, changed)
-        else:
-            perform(state, changed)
+    return lambda state, operation: in_one_order(state, replace(operation, function=rewrite(operation.function)))
 
-    return step
+
+def in_one_order(state: State, operation: Operation) -> None:
+    """Execute an instruction, a reduction in one fixed order: a wrong function need not be commutative."""
+    if isinstance(operation, Reduce):
+        _of_groups(lambda groups: groups)(state, operation)
+    else:
+        perform(state, operation)
 
 
 def _groups(state: State, operation: Reduce) -> np.ndarray:
@@ -123,12 +124,13 @@ def _of_groups(change: Bend) -> Substitute:
 
     def step(state: State, operation: Reduce) -> None:
         groups = change(_groups(state, operation))
-        _set(state, operation.result, spread(operation, in_order(state, operation.function, groups)))
+        set_result(state, operation.result, spread(operation, in_order(state, operation.function, groups)))
 
     return step
 
 
-def _set(state: State, result: Matrix, numbers: np.ndarray) -> None:
+def set_result(state: State, result: Matrix, numbers: np.ndarray) -> None:
+    """Set a matrix to numbers that its component type has."""
     component = result.type.component
     state.matrices[result.name] = MatrixValue(component, encode(component, numbers), computed=component.is_float)
 
@@ -139,7 +141,7 @@ def _of_fragments(fragment: int) -> Substitute:
     def step(state: State, operation: Reduce) -> None:
         numbers = state.matrices[operation.matrix.name].numbers
         axis = 1 if operation.mode is ReduceMode.COLUMN else 2
-        _set(state, operation.result, np.take(numbers, np.arange(numbers.shape[axis]) // fragment * fragment, axis))
+        set_result(state, operation.result, np.take(numbers, np.arange(numbers.shape[axis]) // fragment * fragment, axis))
 
     return step
 
@@ -165,7 +167,7 @@ def _first_line_of_fragments(fragment: int) -> Substitute:
             where = min(line, groups.shape[2] // fragment - 1) * fragment
             part = groups[:, :fragment, where : where + fragment]
             result[:, line * fragment : (line + 1) * fragment] = in_order(state, operation.function, part)
-        _set(state, operation.result, spread(operation, result))
+        set_result(state, operation.result, spread(operation, result))
 
     return step
 
@@ -241,8 +243,7 @@ def _group_size(operation: Reduce) -> int:
 def _samples(component: ComponentType) -> np.ndarray:
     if component.is_float:
         return np.array([1.0, -2.0, 0.5])
-    limits = np.iinfo(component.dtype)
-    return np.array([limits.min, limits.max, 1, 6], component.dtype)
+    return np.array([*component.limits, 1, 6], component.dtype)
 
 
 def _component(function: Function) -> ComponentType:

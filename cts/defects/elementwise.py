@@ -72,9 +72,7 @@ def _computing(
 
 
 def _clipped(operation: MatrixArithmetic, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    component = operation.result.type.component
-    low = -(1 << (component.bits - 1)) if component.is_signed else 0
-    return np.asarray(np.clip(_whole(operation, x, y), low, low + (1 << component.bits) - 1))
+    return np.asarray(np.clip(_whole(operation, x, y), *operation.result.type.component.limits))
 
 
 _SATURATED = _computing(_clipped)

@@ -10,19 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from cts.defects.callbacks import in_one_order, set_result
 from cts.defects.defect import Defect, each_and_all, every, result_of
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
 from cts.defects.known import defects_of
 from cts.reference.callbacks import Argument, BlockPointers, applied
-from cts.reference.evaluate import perform
 from cts.reference.per_element import apply, arguments
-from cts.reference.reduce import grouped, in_order, spread
 from cts.reference.scalars import bits_of, numbers
 from cts.reference.state import State
 from cts.reference.trees import Tree
-from cts.reference.values import MatrixValue
-from generators.numerics.formats import encode
 from generators.program.arrays import ArrayStore, AtomicOr
 from generators.program.blocks import BlockLoad
 from generators.program.control_flow import Branch, Condition, Exit, Loop, ReturnBoth, Switch
@@ -98,19 +95,8 @@ def _rewritten(caller: Caller, change: Change) -> Caller:
     return replace(caller, decode=new) if isinstance(caller, TensorLoad) else replace(caller, function=new)
 
 
-def _evaluated(state: State, caller: Caller) -> None:
-    """Execute the instruction, a reduction in one fixed order: a wrong function need not be commutative."""
-    if not isinstance(caller, Reduce):
-        perform(state, caller)
-        return
-    groups = grouped(caller, state.matrices[caller.matrix.name].numbers)
-    component = caller.result.type.component
-    found = spread(caller, in_order(state, caller.function, groups))
-    state.matrices[caller.result.name] = MatrixValue(component, encode(component, found), computed=component.is_float)
-
-
 def _running(change: Change) -> Substitute:
-    return lambda state, caller: _evaluated(state, _rewritten(caller, change))
+    return lambda state, caller: in_one_order(state, _rewritten(caller, change))
 
 
 def _performing(chosen: Callable[[Operation], bool], wrong: Callable[[State, Any], None]) -> Substitute:
@@ -125,7 +111,7 @@ def _performing(chosen: Callable[[Operation], bool], wrong: Callable[[State, Any
             else:
                 right(inside, operation)
 
-        _evaluated(replace(state, perform=performed), caller)
+        in_one_order(replace(state, perform=performed), caller)
 
     return step
 
@@ -172,7 +158,7 @@ def _with_private(change: Callable[[Tree], Tree]) -> Substitute:
             tree = before.get(variable.name)
             if variable.storage == "private" and tree is not None:
                 state.variables[variable.name] = change(tree)
-        _evaluated(state, caller)
+        in_one_order(state, caller)
         state.variables.update(before)
 
     return step
@@ -212,14 +198,9 @@ def _adding(combine: np.ufunc) -> Callable[[State, AtomicOr], None]:
     return step
 
 
-def _given(state: State, operation: PerElement, result: np.ndarray) -> None:
-    component = operation.result.type.component
-    state.matrices[operation.result.name] = MatrixValue(component, encode(component, result), computed=component.is_float)
-
-
 def _dropped(state: State, operation: PerElement) -> None:
     """Call nothing; the result is zero."""
-    _given(state, operation, np.zeros_like(state.matrices[operation.matrix.name].numbers))
+    set_result(state, operation.result, np.zeros_like(state.matrices[operation.matrix.name].numbers))
 
 
 def _without_last(state: State, operation: PerElement) -> None:
@@ -232,7 +213,7 @@ def _without_last(state: State, operation: PerElement) -> None:
 
     result = elements.reshape(count, size).copy()
     result[:, :-1] = applied(state, operation.function, _each(others, arguments(state, operation)), state.instances[:, None])
-    _given(state, operation, result.reshape(elements.shape))
+    set_result(state, operation.result, result.reshape(elements.shape))
 
 
 def _for_padding(state: State, operation: PerElement) -> None:
@@ -249,7 +230,7 @@ def _for_padding(state: State, operation: PerElement) -> None:
         [*places, padded, *_each(lambda one: np.pad(one, ((0, 0), (0, 1), (0, 1))) if one.shape == elements.shape else one, extra)],
         state.instances[:, None, None],
     )
-    _given(state, operation, bits[:, :-1, :-1])
+    set_result(state, operation.result, bits[:, :-1, :-1])
 
 
 def _each(change: Callable[[np.ndarray], np.ndarray], given: Sequence[Argument]) -> list[Argument]:

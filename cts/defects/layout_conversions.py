@@ -193,17 +193,28 @@ def _transposed(bits: np.ndarray) -> np.ndarray:
 # How elements are converted
 
 
+def _wrong(convert: Convert, applies: Callable[[ComponentType, ComponentType], bool]) -> Converter:
+    """Return a device that makes conversions between some types in a wrong way; ``applies`` takes source and destination."""
+    return Converter(converted=lambda bits, source, to: (convert if applies(source, to) else converted)(bits, source, to))
+
+
+def _differ(source: ComponentType, destination: ComponentType) -> bool:
+    return source is not destination
+
+
+def _narrows(source: ComponentType, destination: ComponentType) -> bool:
+    return destination.bits < source.bits
+
+
 def _rounded(rounding: Rounding) -> Convert:
     """Build a conversion that rounds to narrower floats by another rule; infinities and NaN stay right."""
 
     def convert(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
-        right = converted(bits, source, destination)
-        if destination.bits >= source.bits:
-            return right
         numbers = values(bits, source)
         finite = np.isfinite(numbers)
         rounded = rounding(destination, np.where(finite, numbers, 0))
-        return np.where(finite & (np.abs(rounded) <= largest_finite(destination)), encode(destination, rounded), right)
+        inside = finite & (np.abs(rounded) <= largest_finite(destination))
+        return np.where(inside, encode(destination, rounded), converted(bits, source, destination))
 
     return convert
 
@@ -217,68 +228,59 @@ def _as_bits(bits: np.ndarray, _: ComponentType, destination: ComponentType) -> 
     return bits.astype(destination.bits_dtype)
 
 
+def _flushed(bits: np.ndarray, component: ComponentType) -> np.ndarray:
+    return np.where(denormals(values(bits, component), component), bits & component.bits_dtype.type(sign_bit(component)), bits)
+
+
 def _sources_flushed(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
-    if source is destination:
-        return bits
-    flushed = np.where(denormals(values(bits, source), source), bits & source.bits_dtype.type(sign_bit(source)), bits)
-    return converted(flushed, source, destination)
+    return converted(_flushed(bits, source), source, destination)
 
 
 def _results_flushed(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
-    right = converted(bits, source, destination)
-    if source is destination:
-        return right
-    return np.where(denormals(values(right, destination), destination), right & destination.bits_dtype.type(sign_bit(destination)), right)
+    return _flushed(converted(bits, source, destination), destination)
 
 
 def _saturated(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
     right = converted(bits, source, destination)
-    if destination.bits >= source.bits:
-        return right
     numbers, largest = values(bits, source), largest_finite(destination)
     beyond = ~np.isnan(numbers) & ~(np.abs(values(right, destination)) <= largest)
     return np.where(beyond, encode(destination, np.copysign(largest, numbers)), right)
 
 
-def _zeros_positive(everywhere: bool) -> Convert:
-    def convert(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
-        right = converted(bits, source, destination)
-        if source is destination and not everywhere:
-            return right
-        return np.where(right == sign_bit(destination), 0, right).astype(right.dtype)
-
-    return convert
+def _zeros_positive(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
+    right = converted(bits, source, destination)
+    return np.where(right == sign_bit(destination), 0, right).astype(right.dtype)
 
 
 _OTHER = {COMPONENT_TYPES["e4m3"]: COMPONENT_TYPES["e5m2"], COMPONENT_TYPES["e5m2"]: COMPONENT_TYPES["e4m3"]}
 
 
 def _read_as_other(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
-    return bits if source is destination else converted(bits, _OTHER.get(source, source), destination)
+    return converted(bits, _OTHER.get(source, source), destination)
 
 
 def _written_as_other(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
-    return bits if source is destination else converted(bits, source, _OTHER.get(destination, destination))
+    return converted(bits, source, _OTHER.get(destination, destination))
 
 
 def _numbers(span: Span) -> Iterator[ConversionDefect]:
     pairs = [(one.component, other.component) for one, other in pairwise(span.forms) if one.component is not other.component]
     if not pairs:
         if span.forms[0].component.is_float:
-            yield _of("zeros_positive", Converter(converted=_zeros_positive(True)), conversions="conversions that keep the type")
+            yield _of("zeros_positive", Converter(converted=_zeros_positive), conversions="conversions that keep the type")
         return
-    yield _of("zeros_positive", Converter(converted=_zeros_positive(False)), conversions="conversions to another type")
+    yield _of("zeros_positive", _wrong(_zeros_positive, _differ), conversions="conversions to another type")
     yield _of("not_converted", Converter(converted=_as_bits))
-    if any(destination.bits < source.bits for source, destination in pairs):
+    if any(_narrows(source, destination) for source, destination in pairs):
         for words, rounding in (("toward zero", toward_zero), ("half away from zero", _half_away)):
-            yield _of("rounded", Converter(converted=_rounded(rounding)), rounding=words)
-        yield _of("saturated", Converter(converted=_saturated))
-    yield _of("denormals_flushed", Converter(converted=_sources_flushed), side="given")
-    yield _of("denormals_flushed", Converter(converted=_results_flushed), side="converted")
+            yield _of("rounded", _wrong(_rounded(rounding), _narrows), rounding=words)
+        yield _of("saturated", _wrong(_saturated, _narrows))
+    yield _of("denormals_flushed", _wrong(_sources_flushed, _differ), side="given")
+    yield _of("denormals_flushed", _wrong(_results_flushed, _differ), side="converted")
     if any(source.name in FLOAT8 for source, _ in pairs):
-        yield _of("other_float8", Converter(converted=_read_as_other), access="read")
+        yield _of("other_float8", _wrong(_read_as_other, _differ), access="read")
     if any(destination.name in FLOAT8 for _, destination in pairs):
-        yield _of("other_float8", Converter(converted=_written_as_other), access="written")
+        yield _of("other_float8", _wrong(_written_as_other, _differ), access="written")
 
 
 # Which elements are converted

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.defects.branches import bent_arms
+from cts.defects.control_flow import bent_arms
 from cts.defects.defect import Defect, every, in_all
 from cts.defects.edits import Edit, bent, bits, exchanged, instead, of_first, then, with_matrix, with_scalar
 from cts.defects.evaluation import Substitute

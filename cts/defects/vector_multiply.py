@@ -14,7 +14,6 @@ from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.reference.cooperative_vector_matmul import (
     Operands,
-    limits,
     loaded_bias,
     loaded_matrix,
     matrix_offsets,
@@ -154,7 +153,7 @@ def _rounded(rounding: Callable[[np.ndarray], np.ndarray]) -> Change:
 
     def change(state: State, operation: CooperativeVectorMatMul, operands: Operands) -> Operands:
         component = operands.vector.component
-        low, high = limits(component)
+        low, high = component.limits
         whole = np.clip(rounding(_numbers(state, operation)), low, high)
         return replace(operands, vector=_as_integers(whole, component))
 
@@ -327,7 +326,7 @@ def _saturated(state: State, operation: CooperativeVectorMatMul) -> None:
     operands = operands_of(state, operation)
     sides = (operands.matrix, operands.vector, operands.bias)
     matrix, vector, bias = (integers(one.bits, one.component, one.component.is_signed).astype(object) for one in sides)
-    low, high = limits(operands.result)
+    low, high = operands.result.limits
     clamped = np.clip(matrix @ vector + bias, low, high) % (1 << operands.result.bits)
     bits = clamped.astype(operands.result.bits_dtype).reshape(len(clamped), 1, -1)
     state.matrices[operation.result.name] = MatrixValue(operands.result, bits)

@@ -1,4 +1,6 @@
-"""Defects of branches, switches and exits: the wrong arm, the arm of another scope instance, an exit that is not taken."""
+"""Defects of branches, switches, exits and loops: the wrong arm, the arm of another scope instance, an exit that is not taken, one
+iteration too few or too many, the accumulator not carried, the index stuck.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from cts.defects.defect import Defect, every
 from cts.defects.edits import instead, of_first, of_other_sign, skipped
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
-from cts.reference.control_flow import chosen_arm, holds, take
+from cts.reference.control_flow import chosen_arm, holds, loop, repeat, take, trip_counts
 from cts.reference.state import State
 from generators.program.control_flow import Branch, Condition, Exit, Loop, Relation, ReturnBoth, Switch
 from generators.program.functions import Call
@@ -114,3 +116,54 @@ def branch_defects(program: Program) -> Iterator[Defect]:
             other = "continue" if kind == "break" else "break"
             yield Defect("branch.exit_ignored", {around: _with_exits(kind, lambda _: ())}, {"exit": kind})
             yield Defect("branch.exit_exchanged", {around: _with_exits(kind, _exchanged)}, {"exit": kind, "other": other})
+
+
+def _trips(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
+    """Build a loop of other numbers of iterations, from the first iteration on."""
+
+    def step(state: State, operation: Loop) -> None:
+        trips = change(trip_counts(state, operation))
+        repeat(state, operation, range(int(trips.max(initial=0))), trips)
+
+    return step
+
+
+def _once(state: State, operation: Loop) -> None:
+    repeat(state, operation, range(1))
+
+
+def _dropping(state: State, operation: Loop) -> None:
+    loop(state, operation)
+    state.matrices.update({carried.current.name: state.matrices[carried.initial.name] for carried in operation.carried})
+
+
+def _stuck(state: State, operation: Loop) -> None:
+    trips = trip_counts(state, operation)
+    repeat(state, operation, [0] * int(trips.max(initial=0)), trips)
+
+
+def _from_one(state: State, operation: Loop) -> None:
+    trips = trip_counts(state, operation)
+    repeat(state, operation, range(1, int(trips.max(initial=0)) + 1), trips)
+
+
+def _not_carried(state: State, operation: Loop) -> None:
+    trips = trip_counts(state, operation)
+    last = int(trips.max(initial=0)) - 1
+    # Only the last iteration counts, and it starts from the value before the loop.
+    repeat(state, operation, [last] if last >= 0 else [], np.minimum(trips, 1))
+
+
+@defects_of("loop", Loop)
+def loop_defects(program: Program) -> Iterator[Defect]:
+    """Yield defects of the loops of ``program``."""
+    for operation in every(program.operations, Loop):
+        yield Defect("loop.one_too_few", {operation: _trips(lambda trips: trips - 1)})
+        yield Defect("loop.one_too_many", {operation: _trips(lambda trips: trips + 1)})
+        yield Defect("loop.runs_once", {operation: _once})
+        yield Defect("loop.at_least_once", {operation: _trips(lambda trips: np.maximum(1, trips))})
+        if operation.carried:
+            yield Defect("loop.result_lost", {operation: _dropping})
+        yield Defect("loop.not_carried", {operation: _not_carried})
+        yield Defect("loop.index_stuck", {operation: _stuck})
+        yield Defect("loop.index_from_one", {operation: _from_one})

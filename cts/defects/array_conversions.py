@@ -7,7 +7,7 @@ from typing import get_args
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.defect import Defect, Each, each_and_all, every
 from cts.defects.edits import Bend, of_first, with_scalar, zero
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
@@ -130,19 +130,19 @@ def _of_all_subgroups(program: Program, operations: Sequence[Exchange]) -> list[
     return [one for one in operations if one.result.name not in apart]
 
 
-def _exchange_defects(program: Program, operations: Sequence[Exchange], way: str, size: int) -> Iterator[Defect]:
-    def of(chosen: Sequence[Exchange], name: str, step: Substitute) -> Iterator[Defect]:
-        return each_and_all(chosen, f"array_conversion.{name}", "exchange", step, way=way)
+_of = Each("array_conversion", "exchange")
 
+
+def _exchange_defects(program: Program, operations: Sequence[Exchange], way: str, size: int) -> Iterator[Defect]:
     for name, bend in _LINES:
-        yield from of(operations, name, _lines(bend))
+        yield from _of(operations, name, _lines(bend), way=way)
     if program.instances > 1:
-        yield from of(_of_all_subgroups(program, operations), "first_subgroup", _lines(of_first))
+        yield from _of(_of_all_subgroups(program, operations), "first_subgroup", _lines(of_first), way=way)
     for operation in operations:
         if _is_packed(operation):
-            yield from of([operation], "packed_in_other_order", _lines(_words_reversed(operation)))
+            yield from _of([operation], "packed_in_other_order", _lines(_words_reversed(operation)), way=way)
         if isinstance(operation, ConstructCoopMat) and line_of(operation.result.type)[0] < size:
-            yield from of([operation], "last_invocations", _last_invocations)
+            yield from _of([operation], "last_invocations", _last_invocations, way=way)
 
 
 def _reversed_words(state: State, operation: BitCastArray) -> None:
@@ -174,11 +174,9 @@ def _elements_reversed(state: State, operation: BitCastArray) -> None:
 
 
 def _cast_defects(operations: Sequence[BitCastArray]) -> Iterator[Defect]:
-    widths = [[element_of(value.type).bytes for value in (one.source, one.result)] for one in operations]
-    different = [one for one, (source, result) in zip(operations, widths, strict=True) if source != result]
-    kinds = [[element_of(value.type).is_float for value in (one.source, one.result)] for one in operations]
-    pairs = zip(operations, widths, kinds, strict=True)
-    numeric = [one for one, (source, result), (before, after) in pairs if source == result and before != after]
+    types = {one: (element_of(one.source.type), element_of(one.result.type)) for one in operations}
+    different = [one for one, (source, result) in types.items() if source.bytes != result.bytes]
+    numeric = [one for one, (source, result) in types.items() if one not in different and source.is_float != result.is_float]
     for chosen, name, step in (
         (different, "halves_exchanged", _reversed_words),
         (numeric, "cast_by_value", _by_value),

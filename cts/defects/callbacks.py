@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every, result_of
+from cts.defects.defect import Defect, Each, every, result_of
 from cts.defects.edits import Bend, bits, given, of_other_sign, unchanged, with_matrix
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
@@ -34,7 +34,7 @@ from generators.program.reduce import Reduce
 from generators.program.scalars import ScalarConvert
 from generators.program.values import Matrix, Value, is_matrix, is_scalar
 from generators.program.walking import Change, changed_function, flattened, names_read
-from generators.types import ComponentType, ReduceMode
+from generators.types import ReduceMode
 
 Rewrite = Callable[[Function], Function]
 """Returns a function as a device with a defect would execute it."""
@@ -192,34 +192,35 @@ _MODES: tuple[tuple[str, ReduceMode, tuple[ReduceMode, ...]], ...] = (
 """A wrong mode, and the right modes that it may replace."""
 
 
-def _reduction_defects(operations: list[Reduce]) -> Iterator[Defect]:
-    def of(name: str, step: Substitute, chosen: list[Reduce], **kinds: str | int) -> Iterator[Defect]:
-        return each_and_all(chosen, f"reduce.{name}", "reduction", step, result_of, _function, **kinds)
+_of_reductions = Each("reduce", "reduction", result_of, _function)
+_of_elements = Each("per_element", "element_function", result_of, _function)
 
-    counted = [o for o in operations if not _is_idempotent(o.function)]
-    padded = [o for o in operations if not _ignores_zero(o.function)]
+
+def _reduction_defects(operations: list[Reduce]) -> Iterator[Defect]:
+    counted = [o for o in operations if not _returns_first(o.function, lambda element: element)]
+    padded = [o for o in operations if not _returns_first(o.function, np.zeros_like)]
     showing = {"last_element_twice": counted, "every_element_twice": counted, "padded_with_zeros": padded}
     for name, change in _GROUPS:
-        yield from of(name, _of_groups(change), showing.get(name, operations))
+        yield from _of_reductions(showing.get(name, operations), name, _of_groups(change))
     lines = [o for o in operations if o.mode in (ReduceMode.ROW, ReduceMode.COLUMN)]
     kept = [o for o in lines if o.matrix.type.shape == o.result.type.shape]
     for fragment in (1, 2, *_FRAGMENTS):
         long = [o for o in kept if _group_size(o) > fragment]
-        yield from of("argument_of_fragment_kept", _of_fragments(fragment), long, fragment=fragment)
-    yield from of("first_element_set", _not_replicated, [o for o in operations if o.mode is not ReduceMode.TWO_BY_TWO])
+        yield from _of_reductions(long, "argument_of_fragment_kept", _of_fragments(fragment), fragment=fragment)
+    yield from _of_reductions([o for o in operations if o.mode is not ReduceMode.TWO_BY_TWO], "first_element_set", _not_replicated)
     for fragment in _FRAGMENTS:
         split = [o for o in lines if _group_size(o) > fragment]
-        yield from of("within_fragments", _of_groups(partial(_first_elements, fragment)), split, fragment=fragment)
+        yield from _of_reductions(split, "within_fragments", _of_groups(partial(_first_elements, fragment)), fragment=fragment)
         several = [o for o in split if o.matrix.type.shape[o.mode is ReduceMode.COLUMN] > fragment]
-        yield from of("first_line_of_fragments", _first_line_of_fragments(fragment), several, fragment=fragment)
+        yield from _of_reductions(several, "first_line_of_fragments", _first_line_of_fragments(fragment), fragment=fragment)
     for name, wrong, right in _MODES:
         of_lines = wrong is not ReduceMode.ROW_AND_COLUMN
         same = [o for o in operations if o.mode in right and not (of_lines and o.matrix.type != o.result.type)]
-        yield from of(name, given(mode=wrong), same)
+        yield from _of_reductions(same, name, given(mode=wrong))
     for name, rewrite in _FUNCTION_DEFECTS.items():
         # The order of the two parameters of a reduction's function is free.
         if name != "arguments_exchanged":
-            yield from of(name, _with_function(rewrite), _changed(operations, rewrite))
+            yield from _of_reductions(_changed(operations, rewrite), name, _with_function(rewrite))
 
 
 def _first_elements(count: int, groups: np.ndarray) -> np.ndarray:
@@ -240,37 +241,17 @@ def _group_size(operation: Reduce) -> int:
     return columns if operation.mode is ReduceMode.ROW else rows
 
 
-def _samples(component: ComponentType) -> np.ndarray:
-    if component.is_float:
-        return np.array([1.0, -2.0, 0.5])
-    return np.array([*component.limits, 1, 6], component.dtype)
-
-
-def _component(function: Function) -> ComponentType:
+def _returns_first(function: Function, second: Bend) -> bool:
+    """Tell whether the function of two elements returns the first one if the second one is ``second`` of it; True if that cannot be told:
+    the function reads values from outside of it, or does not accept the numbers."""
     assert is_scalar(function.returned), "instructions call functions that return scalars"
-    return function.returned.type
-
-
-def _gives(function: Function, left: np.ndarray, right: np.ndarray) -> np.ndarray | None:
-    """Return the function's results; None if it reads values from outside of it, or does not accept these numbers."""
+    component = function.returned.type
+    samples = np.array([1.0, -2.0, 0.5]) if component.is_float else np.array([*component.limits, 1, 6], component.dtype)
     try:
-        return applied(empty_state(), function, [left, right])
+        found = applied(empty_state(), function, [samples, second(samples)])
     except (GeneratorError, LookupError):
-        return None
-
-
-def _is_idempotent(function: Function) -> bool:
-    """Tell whether an element can count twice without a change of the result; True if that cannot be told."""
-    samples = _samples(_component(function))
-    found = _gives(function, samples, samples)
-    return found is None or bool((found == samples).all())
-
-
-def _ignores_zero(function: Function) -> bool:
-    """Tell whether 0 is neutral; True if that cannot be told."""
-    samples = _samples(_component(function))
-    found = _gives(function, samples, np.zeros_like(samples))
-    return found is None or bool((found == samples).all())
+        return True
+    return bool((found == samples).all())
 
 
 Places = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -300,25 +281,22 @@ def _within(fragment: int, axis: int) -> Places:
 
 
 def _element_defects(operations: list[PerElement]) -> Iterator[Defect]:
-    def of(name: str, step: Substitute, chosen: list[PerElement], **kinds: str | int) -> Iterator[Defect]:
-        return each_and_all(chosen, f"per_element.{name}", "element_function", step, result_of, _function, **kinds)
-
     rows, columns, changed = ([o for o in operations if _used(o, position)] for position in range(3))
-    yield from of("row_and_column_exchanged", _of_places(lambda row, column: (column, row)), [o for o in rows if o in columns])
-    yield from of("row_too_great", _of_places(lambda row, column: (row + row.dtype.type(1), column)), _reads_nothing(rows))
-    yield from of("row_zero", _of_places(lambda row, column: (np.zeros_like(row), column)), rows)
-    yield from of("column_zero", _of_places(lambda row, column: (row, np.zeros_like(column))), columns)
+    yield from _of_elements([o for o in rows if o in columns], "row_and_column_exchanged", _of_places(lambda row, column: (column, row)))
+    yield from _of_elements(_reads_nothing(rows), "row_too_great", _of_places(lambda row, column: (row + row.dtype.type(1), column)))
+    yield from _of_elements(rows, "row_zero", _of_places(lambda row, column: (np.zeros_like(row), column)))
+    yield from _of_elements(columns, "column_zero", _of_places(lambda row, column: (row, np.zeros_like(column))))
     for fragment in _FRAGMENTS:
         for axis, name, those in ((0, "row_in_fragment", rows), (1, "column_in_fragment", columns)):
             large = [o for o in those if o.matrix.type.shape[axis] > fragment]
-            yield from of(name, _of_places(_within(fragment, axis)), large, fragment=fragment)
-    yield from of("element_transposed", with_matrix("matrix", bits(_turned)), [o for o in changed if _is_square(o)])
-    yield from of("element_zero", with_matrix("matrix", bits(np.zeros_like)), changed)
-    yield from of("without_effect", unchanged, operations)
+            yield from _of_elements(large, name, _of_places(_within(fragment, axis)), fragment=fragment)
+    yield from _of_elements([o for o in changed if _is_square(o)], "element_transposed", with_matrix("matrix", bits(_turned)))
+    yield from _of_elements(changed, "element_zero", with_matrix("matrix", bits(np.zeros_like)))
+    yield from _of_elements(operations, "without_effect", unchanged)
     for operation in operations:
         yield from _operand_defects(operation)
     for name, rewrite in _FUNCTION_DEFECTS.items():
-        yield from of(name, _with_function(rewrite), _changed(operations, rewrite))
+        yield from _of_elements(_changed(operations, rewrite), name, _with_function(rewrite))
 
 
 def _turned(elements: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.defect import Defect, each_and_all, every, named_result
 from cts.defects.edits import Edit, of_first, then
 from cts.defects.known import defects_of
 from cts.reference.values import MatrixValue
@@ -69,22 +69,18 @@ _PARTS: tuple[tuple[str, Edit], ...] = (
 )
 
 
-def _name(operation: _Made | MatrixNull) -> str:
-    return named(operation.result)
-
-
 @defects_of("splat", _Made, MatrixNull)
 def construction_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of each constructed matrix of ``program``, and of all of them: only a part of it has its value, or its sign."""
     splats, nulls = every(program.operations, MatrixSplat), every(program.operations, MatrixNull)
     constants = every(program.operations, MatrixConstant)
     for part, edit in _PARTS:
-        yield from each_and_all(splats, f"splat.{part}", "constructed", then(edit), _name)
-        yield from each_and_all(constants, f"constant.{part}", "constant", then(edit), _name)
+        yield from each_and_all(splats, f"splat.{part}", "constructed", then(edit), named_result)
+        yield from each_and_all(constants, f"constant.{part}", "constant", then(edit), named_result)
     made: list[_Made] = [*constants, *splats]
     negative = [one for one in made if _is_negative(one)]
-    yield from each_and_all(negative, "constant.sign_lost", "negative", then(_unsigned_rows), _name)
-    yield from each_and_all(nulls, "null_constant.ones", "null_matrix", then(_ones), _name)
+    yield from each_and_all(negative, "constant.sign_lost", "negative", then(_unsigned_rows), named_result)
+    yield from each_and_all(nulls, "null_constant.ones", "null_matrix", then(_ones), named_result)
     if program.instances > 1:
         own = [one for one in splats if isinstance(one.value, Value)]
-        yield from each_and_all(own, "splat.scalar_of_first_instance", "constructed", then(_first_instance), _name)
+        yield from each_and_all(own, "splat.scalar_of_first_instance", "constructed", then(_first_instance), named_result)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.defect import Defect, Each, every, named, named_result
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.reference.callbacks import Argument, BlockPointers, applied_parts
@@ -240,25 +240,24 @@ def _spilled(outside: bool) -> Substitute:
     return step
 
 
+_of = Each("decode_vector", "matrix", named_result)
+
+
 @defects_of("decode_vector", TensorLoad)
 def decode_vector_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the loads of ``program`` that have a vector decode function."""
     loads = [load for load in every(program.operations, TensorLoad) if load.decode_vector is not None and load.decode is not None]
-
-    def of(chosen: list[TensorLoad], name: str, step: Substitute) -> Iterator[Defect]:
-        return each_and_all(chosen, f"decode_vector.{name}", "matrix", step, lambda load: named(load.result))
-
     for name, bend in _BENDS:
-        yield from of(loads, name, _bent(bend))
+        yield from _of(loads, name, _bent(bend))
     higher = [load for load in loads if load.layout.type.rank != 1]
-    yield from of(higher, "groups_along_first_dimension", _bent(_along_first_dimension))
-    yield from of(loads, "first_element_for_all", _lowest_for_all)
+    yield from _of(higher, "groups_along_first_dimension", _bent(_along_first_dimension))
+    yield from _of(loads, "first_element_for_all", _lowest_for_all)
     apart = [load for load in loads if _unit(load.decode) != _unit(load.decode_vector)]
-    yield from of(apart, "struct_of_scalar_function", _vector_by_other_struct)
-    yield from of(apart, "struct_of_vector_function", _scalar_by_other_struct)
-    yield from of([load for load in loads if load.view is not None], "clipped_elements_decoded", _spilled(outside=False))
+    yield from _of(apart, "struct_of_scalar_function", _vector_by_other_struct)
+    yield from _of(apart, "struct_of_vector_function", _scalar_by_other_struct)
+    yield from _of([load for load in loads if load.view is not None], "clipped_elements_decoded", _spilled(outside=False))
     constant = [load for load in loads if load.layout.type.clamp_value is ClampMode.CONSTANT]
-    yield from of(constant, "clamped_elements_decoded", _spilled(outside=True))
+    yield from _of(constant, "clamped_elements_decoded", _spilled(outside=True))
     for load in loads:
         others = [other for other in loads if other.decode_vector != load.decode_vector]
         if others:

@@ -59,6 +59,11 @@ def result_of(operation: Any) -> str:
     return str(operation.result.name)
 
 
+def named_result(operation: Any) -> str:
+    """Name the matrix that is the operation's result, in words."""
+    return named(operation.result)
+
+
 def each_and_all(
     operations: Sequence[SomeOperation],
     id_: str,
@@ -85,6 +90,25 @@ def each_and_all(
         yield Defect(id_, {operation: step}, {subject: name(operation), **own, **kinds})
     if len(operations) > 1:
         yield Defect(id_, dict.fromkeys(operations, step), {subject: EVERY, **kinds})
+
+
+@dataclass(frozen=True)
+class Each:
+    """Yields defects of an area as ``each_and_all`` does: in each operation alone, then in all of them.
+
+    Attributes:
+        area: the area of the glossary.
+        subject, name, also: as in ``each_and_all``.
+    """
+
+    area: str
+    subject: str
+    name: Callable[[Any], str] = result_of
+    also: Callable[[Any], Mapping[str, ParameterValue]] | None = None
+
+    def __call__(self, operations: Sequence[SomeOperation], defect: str, step: Substitute, /, **kinds: str | int) -> Iterator[Defect]:
+        """Yield the defect called ``defect`` in the area."""
+        return each_and_all(operations, f"{self.area}.{defect}", self.subject, step, self.name, self.also, **kinds)
 
 
 def in_all(id_: str, operations: Iterable[Operation], step: Substitute, **parameters: ParameterValue) -> Iterator[Defect]:

@@ -137,13 +137,19 @@ def bits(change: Bend) -> Edit:
     return lambda value: replace(value, bits=np.ascontiguousarray(change(value.bits)))
 
 
+def part(axis: int, kept: slice) -> Edit:
+    """Return a function that keeps some rows (axis 1) or columns (2)."""
+    index = (slice(None),) * axis + (kept,)
+    return lambda value: MatrixValue(value.component, np.ascontiguousarray(value.bits[index]))
+
+
 def zeroed(value: MatrixValue) -> MatrixValue:
     """Return a matrix of zeros."""
     return MatrixValue(value.component, np.zeros_like(value.bits))
 
 
 def transposed(value: MatrixValue) -> MatrixValue:
-    """Return the transpose. Raises GeneratorError if the matrix is not square."""
+    """Return the transpose, with one value for each element. Raises GeneratorError if the matrix is not square."""
     if value.bits.shape[1] != value.bits.shape[2]:
         raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "a matrix that is not square cannot take the place of its transpose")
-    return MatrixValue(value.component, np.ascontiguousarray(value.bits.transpose(0, 2, 1)))
+    return MatrixValue(value.component, np.ascontiguousarray(value.bits.transpose(0, 2, 1)), value.computed)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.defect import Defect, Each, each_and_all, every, named_result
 from cts.defects.edits import copied, exchanged, given, then, transposed, unchanged, with_matrix, with_scalar
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
@@ -23,10 +23,6 @@ from generators.program.walking import flattened, names_read
 from generators.types import COMPONENT_TYPES, ComponentType
 
 Elementwise = MatrixNegate | MatrixArithmetic | MatrixTimesScalar
-
-
-def _result(operation: Elementwise) -> str:
-    return named(operation.result)
 
 
 def _left_overwritten(state: State, operation: MatrixArithmetic) -> None:
@@ -160,45 +156,44 @@ def _left_is_used_again(program: Program, operation: MatrixArithmetic) -> bool:
     return any(operation.left.name in names_read(other) for other in flattened(program.operations) if other is not operation)
 
 
+_of = Each("elementwise", "result", named_result)
+
+
 def _arithmetic_defects(program: Program) -> Iterator[Defect]:
     operations = every(program.operations, MatrixArithmetic)
     if not operations:
         return
     component = operations[0].result.type.component
-
-    def of(name: str, step: Substitute, chosen: list[MatrixArithmetic], **kinds: str | int) -> Iterator[Defect]:
-        return each_and_all(chosen, f"elementwise.{name}", "result", step, _result, **kinds)
-
     unlike = [o for o in operations if o.left != o.right]
-    yield from of("operands_exchanged", exchanged("left", "right"), [o for o in unlike if o.operator not in ("add", "multiply")])
-    yield from of("left_twice", copied("left", "right"), unlike)
-    yield from of("right_twice", copied("right", "left"), unlike)
-    yield from of("right_transposed", with_matrix("right", transposed), unlike)
+    yield from _of([o for o in unlike if o.operator not in ("add", "multiply")], "operands_exchanged", exchanged("left", "right"))
+    yield from _of(unlike, "left_twice", copied("left", "right"))
+    yield from _of(unlike, "right_twice", copied("right", "left"))
+    yield from _of(unlike, "right_transposed", with_matrix("right", transposed))
     for right, wrong in (("add", "subtract"), ("subtract", "add"), ("multiply", "add"), ("add", "multiply"), ("divide", "multiply")):
         those = [o for o in operations if o.operator == right]
-        yield from of("other_operator", given(operator=wrong), those, wrong=wrong, right=right)
-    yield from of("left_overwritten", _left_overwritten, [o for o in operations if _left_is_used_again(program, o)])
+        yield from _of(those, "other_operator", given(operator=wrong), wrong=wrong, right=right)
+    yield from _of([o for o in operations if _left_is_used_again(program, o)], "left_overwritten", _left_overwritten)
     if component.is_float:
         products = {o.result: o for o in operations if o.operator == "multiply"}
         for operation in operations:
             if operation.left in products and operation.operator in ("add", "subtract") and operation.no_contraction:
                 step = _fused(products[operation.left])
-                yield Defect("elementwise.fused", {operation: step}, {"result": _result(operation)})
+                yield Defect("elementwise.fused", {operation: step}, {"result": named_result(operation)})
         for name in ("f32", "f16", "bf16"):
             if COMPONENT_TYPES[name].precision < component.precision:
-                yield from of("float_narrowed", _in_narrower(COMPONENT_TYPES[name]), operations, type=name)
+                yield from _of(operations, "float_narrowed", _in_narrower(COMPONENT_TYPES[name]), type=name)
         return
     divisions = [o for o in operations if "divide" in o.operator]
-    yield from of("saturates", _SATURATED, [o for o in operations if o not in divisions])
-    yield from of("rounded_down", _FLOOR_DIVIDED, [o for o in divisions if o.operator == "signed_divide"])
-    yield from of("divided_by_other_sign", _OTHER_SIGNEDNESS, divisions)
+    yield from _of([o for o in operations if o not in divisions], "saturates", _SATURATED)
+    yield from _of([o for o in divisions if o.operator == "signed_divide"], "rounded_down", _FLOOR_DIVIDED)
+    yield from _of(divisions, "divided_by_other_sign", _OTHER_SIGNEDNESS)
     if component.bits > 8:
         half = component.bits // 2
         for bits in (half, 24) if component.bits == 32 else (half,):
-            yield from of("integer_narrowed", _through(component, bits), operations, bits=bits)
+            yield from _of(operations, "integer_narrowed", _through(component, bits), bits=bits)
     for name in ("f32", "f64"):
         if COMPONENT_TYPES[name].precision < component.bits - 1:
-            yield from of("through_float", _through(COMPONENT_TYPES[name], 0), operations, type=name)
+            yield from _of(operations, "through_float", _through(COMPONENT_TYPES[name], 0), type=name)
 
 
 @defects_of("elementwise", Elementwise)
@@ -206,13 +201,13 @@ def elementwise_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the arithmetic on elements in ``program``."""
     yield from _arithmetic_defects(program)
     negations, scaled = every(program.operations, MatrixNegate), every(program.operations, MatrixTimesScalar)
-    yield from each_and_all(negations, "elementwise.complemented", "negation", _complemented, _result)
-    yield from each_and_all(negations, "elementwise.always_negative", "negation", then(_always_negative), _result)
-    yield from each_and_all(scaled, "elementwise.scalar_sign_dropped", "multiple", _with_factor(_unsigned), _result)
-    yield from each_and_all(scaled, "elementwise.scalar_twice", "multiple", _scalar_twice, _result)
+    yield from each_and_all(negations, "elementwise.complemented", "negation", _complemented, named_result)
+    yield from each_and_all(negations, "elementwise.always_negative", "negation", then(_always_negative), named_result)
+    yield from each_and_all(scaled, "elementwise.scalar_sign_dropped", "multiple", _with_factor(_unsigned), named_result)
+    yield from each_and_all(scaled, "elementwise.scalar_twice", "multiple", _scalar_twice, named_result)
     for name in ("f32", "f16", "bf16"):
         narrow = [o for o in scaled if o.scalar.type.is_float and COMPONENT_TYPES[name].precision < o.scalar.type.precision]
         step = _with_factor(_narrowed(COMPONENT_TYPES[name]))
-        yield from each_and_all(narrow, "elementwise.scalar_narrowed", "multiple", step, _result, type=name)
+        yield from each_and_all(narrow, "elementwise.scalar_narrowed", "multiple", step, named_result, type=name)
     plain: list[Elementwise] = [*every(program.operations, MatrixArithmetic), *negations, *scaled]
-    yield from each_and_all(plain, "elementwise.unchanged", "result", unchanged, _result)
+    yield from each_and_all(plain, "elementwise.unchanged", "result", unchanged, named_result)

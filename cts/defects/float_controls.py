@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.defect import Defect, Each, each_and_all, every, named
 from cts.defects.edits import then
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
@@ -139,6 +139,9 @@ def _component(move: Move) -> ComponentType:
     return move.result.type.component
 
 
+_of = Each("float_modes", "result", _result)
+
+
 @defects_of("float_modes", Computation, Move)
 def float_control_defects(program: Program) -> Iterator[Defect]:
     """Yield the defects of execution modes of float arithmetic in ``program``."""
@@ -149,22 +152,19 @@ def float_control_defects(program: Program) -> Iterator[Defect]:
     def those(holds: Callable[[Modes], bool], but: str = "") -> list[Computation]:
         return [each for each, found in modes.items() if holds(found) and getattr(each, "operator", "none") != but]
 
-    def of(name: str, operations: Sequence[Computation], step: Substitute) -> Iterator[Defect]:
-        return each_and_all(operations, f"float_modes.{name}", "result", step, _result)
-
     def listed(holds: Callable[[Modes], bool], but: str = "") -> list[Computation]:
         """Return operations other than functions, to which only the modes for denormals apply."""
         return [each for each in those(holds, but) if not isinstance(each, CooperativeVectorFunction)]
 
-    yield from of("rounded_toward_zero", listed(lambda m: m.rounding == "nearest", "divide"), _with_modes({_RTE: _RTZ, _RTZ: _RTE}))
-    yield from of("rounded_to_nearest", listed(lambda m: m.rounding == "toward_zero", "divide"), _with_modes({_RTE: _RTZ, _RTZ: _RTE}))
+    yield from _of(listed(lambda m: m.rounding == "nearest", "divide"), "rounded_toward_zero", _with_modes({_RTE: _RTZ, _RTZ: _RTE}))
+    yield from _of(listed(lambda m: m.rounding == "toward_zero", "divide"), "rounded_to_nearest", _with_modes({_RTE: _RTZ, _RTZ: _RTE}))
     exchanged = _with_modes({_PRESERVE: _FLUSH, _FLUSH: _PRESERVE})
-    yield from of("denormals_flushed", those(lambda m: m.denormals == "kept", "divide"), exchanged)
-    yield from of("denormals_kept", those(lambda m: m.denormals == "flushed", "divide"), exchanged)
+    yield from _of(those(lambda m: m.denormals == "kept", "divide"), "denormals_flushed", exchanged)
+    yield from _of(those(lambda m: m.denormals == "flushed", "divide"), "denormals_kept", exchanged)
     quotients = [each for each in those(lambda m: m.denormals == "flushed") if getattr(each, "operator", "none") == "divide"]
-    yield from of("denormals_kept", quotients, _quotients_kept)
+    yield from _of(quotients, "denormals_kept", _quotients_kept)
     for name, changed in _LOST.items():
-        yield from of(name, listed(lambda m: m.special), _then(changed))
+        yield from _of(listed(lambda m: m.special), name, _then(changed))
     moves = _moves(program)
     yield from each_and_all(moves, "float_modes.moved_denormals_flushed", "moved", _then(_denormals_zero), _result)
     special = [each for each in moves if modes_of(program.float_controls, _component(each)).special]

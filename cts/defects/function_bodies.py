@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cts.defects.callbacks import in_one_order, set_result
-from cts.defects.defect import Defect, each_and_all, every, result_of
+from cts.defects.defect import Defect, Each, every, result_of
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
 from cts.defects.known import defects_of
@@ -51,26 +51,22 @@ def function_body_defects(program: Program) -> Iterator[Defect]:
     callers: list[Caller] = every(program.operations, Reduce, PerElement)
     callers += [load for load in every(program.operations, TensorLoad) if load.decode is not None]
     for name, change in _CHANGES.items():
-        yield from _of(name, [one for one in callers if _rewritten(one, change) != one], _running(change))
+        yield from _of([one for one in callers if _rewritten(one, change) != one], name, _running(change))
     for name, wrong in _QUOTIENTS.items():
-        yield from _of(name, [one for one in callers if _has(one, _is_signed_quotient)], _performing(_is_signed_quotient, wrong))
+        yield from _of([one for one in callers if _has(one, _is_signed_quotient)], name, _performing(_is_signed_quotient, wrong))
     private = [one for one in callers if _has(one, lambda o: isinstance(o, VariableLoad) and o.variable.storage == "private")]
-    yield from _of("private_zero", private, _with_private(_zero))
+    yield from _of(private, "private_zero", _with_private(_zero))
     own = [one for one in private if _has(one, lambda o: isinstance(o, VariableLoad) and _is_set(o))]
-    yield from _of("private_of_first_instance", own if program.instances > 1 else [], _with_private(_of_first_instance))
+    yield from _of(own if program.instances > 1 else [], "private_of_first_instance", _with_private(_of_first_instance))
     elements = [one for one in callers if isinstance(one, PerElement)]
-    yield from _of("called_for_every_other_column", elements, _for_pairs)
+    yield from _of(elements, "called_for_every_other_column", _for_pairs)
     read = set().union(*map(names_read, program.operations))
     marking = [one for one in elements if _has(one, _sets_bits)]
-    yield from _of("bits_added", marking, _performing(_sets_bits, _adding(np.add)))
-    yield from _of("bits_inverted", marking, _performing(_sets_bits, _adding(np.bitwise_xor)))
-    yield from _of("dropped_as_unused", [one for one in elements if one.result.name not in read and _has(one, _writes)], _dropped)
-    yield from _of("last_element_skipped", [one for one in elements if _has(one, _writes)], _without_last)
-    yield from _of("called_for_padding", marking, _for_padding)
-
-
-def _of(name: str, callers: Sequence[Caller], step: Substitute) -> Iterator[Defect]:
-    return each_and_all(callers, f"function.{name}", "caller", step, result_of, _function)
+    yield from _of(marking, "bits_added", _performing(_sets_bits, _adding(np.add)))
+    yield from _of(marking, "bits_inverted", _performing(_sets_bits, _adding(np.bitwise_xor)))
+    yield from _of([one for one in elements if one.result.name not in read and _has(one, _writes)], "dropped_as_unused", _dropped)
+    yield from _of([one for one in elements if _has(one, _writes)], "last_element_skipped", _without_last)
+    yield from _of(marking, "called_for_padding", _for_padding)
 
 
 def _function(caller: Caller) -> Mapping[str, ParameterValue]:
@@ -353,6 +349,8 @@ def _other_base(operation: Extended) -> Sequence[Operation]:
 def _argument_of_bounded(operation: Extended) -> Sequence[Operation]:
     return _unchanged(operation) if operation.which in BOUNDED else (operation,)
 
+
+_of = Each("function", "caller", result_of, _function)
 
 _CHANGES: Mapping[str, Change] = MappingProxyType(
     {

@@ -7,9 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from cts.defects.edits import of_first
 from cts.defects.glossary import ParameterValue, glossary
 from cts.reference.layout_conversion import Elements
 from cts.reference.layout_conversion import converted as right_converted
@@ -63,10 +65,6 @@ def _as_they_are(bits: np.ndarray) -> np.ndarray:
     return bits
 
 
-def _everything(number: int, rows: int, columns: int) -> np.ndarray:  # noqa: ARG001 (some defects depend on the number)
-    return np.ones((rows, columns), bool)
-
-
 @dataclass(frozen=True)
 class Converter:
     """A device that makes the conversions of a span; by default a correct one.
@@ -75,14 +73,14 @@ class Converter:
         source, destination: where it assumes elements to be.
         converted: how it converts them.
         arranged: how it rearranges the elements of all matrices, (matrices, rows, columns).
-        written: which elements of a matrix it writes, bool; it gets the matrix's number, rows and columns.
+        unwritten: the indices of the elements that it does not write, in the matrix with a number; None for none.
     """
 
     source: Offsets = offsets_of
     destination: Offsets = offsets_of
     converted: Convert = converted
     arranged: Callable[[np.ndarray], np.ndarray] = _as_they_are
-    written: Callable[[int, int, int], np.ndarray] = _everything
+    unwritten: Callable[[int], Any] = lambda _: None
 
     def result(self, span: Span, number: int, before: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the elements of matrix ``number`` afterwards, as bits, and which of them do not depend on memory around the source, as
@@ -102,7 +100,9 @@ class Converter:
         bits = self.arranged(bits)[number]
         memory, known = before.copy(), np.ones(len(before), bool)
         places = self.destination(last, rows, columns)
-        kept = self.written(number, rows, columns) & (places <= len(before) - last.component.bytes)
+        kept = places <= len(before) - last.component.bytes
+        if (unwritten := self.unwritten(number)) is not None:
+            kept[unwritten] = False
         scatter(memory, places[kept], bits[kept])
         known[byte_offsets(places[kept & ~inside], last.component.bytes)] = False
         read = last.offsets(rows, columns)
@@ -286,47 +286,30 @@ def _numbers(span: Span) -> Iterator[ConversionDefect]:
 # Which elements are converted
 
 
-def _last_zero(axis: int) -> Callable[[np.ndarray], np.ndarray]:
+def _zero(at: Any) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function that makes the elements at an index of each matrix zero."""
+
     def arranged(bits: np.ndarray) -> np.ndarray:
         kept = bits.copy()
-        np.moveaxis(kept, axis, 0)[-1] = 0
+        kept[(slice(None), *at)] = 0
         return kept
 
     return arranged
 
 
-def _last_unwritten(axis: int) -> Callable[[int, int, int], np.ndarray]:
-    def written(_: int, rows: int, columns: int) -> np.ndarray:
-        kept = np.ones((rows, columns), bool)
-        np.moveaxis(kept, axis, 0)[-1] = False
-        return kept
-
-    return written
-
-
-def _last_element_unwritten(_: int, rows: int, columns: int) -> np.ndarray:
-    kept = np.ones((rows, columns), bool)
-    kept[-1, -1] = False
-    return kept
-
-
-def _first_alone(number: int, rows: int, columns: int) -> np.ndarray:
-    return np.full((rows, columns), number == 0)
-
-
-def _first_for_all(bits: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(bits[:1], bits.shape)
+def _always(at: Any) -> Callable[[int], Any]:
+    return lambda _: at
 
 
 def _extents(span: Span) -> Iterator[ConversionDefect]:
-    for axis, (line, size) in enumerate((("row", span.rows), ("column", span.columns))):
+    for line, size, last in (("row", span.rows, np.s_[-1:, :]), ("column", span.columns, np.s_[:, -1:])):
         if size > 1:
-            yield _of("last_line_zero", Converter(arranged=_last_zero(axis + 1)), line=line)
-            yield _of("last_line_unwritten", Converter(written=_last_unwritten(axis)), line=line)
-    yield _of("last_line_unwritten", Converter(written=_last_element_unwritten), line="element")
+            yield _of("last_line_zero", Converter(arranged=_zero(last)), line=line)
+            yield _of("last_line_unwritten", Converter(unwritten=_always(last)), line=line)
+    yield _of("last_line_unwritten", Converter(unwritten=_always(np.s_[-1, -1])), line="element")
     if len(span.sources) > 1:
-        yield _of("first_matrix_alone", Converter(written=_first_alone))
-        yield _of("first_matrix_for_all", Converter(arranged=_first_for_all))
+        yield _of("first_matrix_alone", Converter(unwritten=lambda number: np.s_[:] if number else None))
+        yield _of("first_matrix_for_all", Converter(arranged=of_first))
 
 
 def layout_conversion_defects(span: Span) -> Iterator[ConversionDefect]:

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every, named, result_of
-from cts.defects.edits import Edit, exchanged, instead, of_first, then, transposed, zeroed
+from cts.defects.edits import Edit, exchanged, instead, of_first, part, then, transposed, zeroed
 from cts.defects.evaluation import Substitute, substituting
 from cts.defects.glossary import ParameterValue
 from cts.defects.known import defects_of
@@ -77,7 +77,7 @@ def _turned(value: MatrixValue) -> MatrixValue:
     """Return the transpose, which is not known of sums that an envelope bounds."""
     if isinstance(value.known, Envelope):
         raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "a matrix that is not square cannot take the place of its transpose")
-    return replace(transposed(value), computed=value.computed)
+    return transposed(value)
 
 
 def _half(axis: int, first: bool) -> Edit:
@@ -85,8 +85,7 @@ def _half(axis: int, first: bool) -> Edit:
 
     def edit(value: MatrixValue) -> MatrixValue:
         half = value.bits.shape[axis] // 2
-        part = slice(0, half) if first else slice(half, None)
-        return MatrixValue(value.component, np.ascontiguousarray(value.bits[(slice(None),) * axis + (part,)]))
+        return part(axis, slice(half) if first else slice(half, None))(value)
 
     return edit
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.defect import Defect, Each, every, named, named_result
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.defects.tensor_access import Reading, bent
@@ -185,27 +185,26 @@ def _exchanged_functions(loads: list[TensorLoad]) -> Iterator[Defect]:
             yield Defect("tensor_block.function_of_another_load", {load: _decoded_by(first)}, {"matrix": named(load.result)})
 
 
+_of = Each("tensor_block", "matrix", named_result)
+
+
 @defects_of("tensor_block", TensorLoad)
 def tensor_block_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the loads of ``program`` from tensors of blocks; none if no layout has a block size."""
     loads, settings = every(program.operations, TensorLoad), every(program.operations, LayoutSet)
     if not loads or not any(setting.setting == "block_size" for setting in settings):
         return
-
-    def of(chosen: Sequence[TensorLoad], name: str, step: Substitute) -> Iterator[Defect]:
-        return each_and_all(chosen, f"tensor_block.{name}", "matrix", step, lambda load: named(load.result))
-
     decoded = [load for load in loads if load.decode is not None]
     for name, bend in _ARGUMENTS:
-        yield from of(decoded, name, _bent(bend))
-    yield from of(decoded, "index_in_components", _counting(lambda load: load.result.type.component.bytes))
-    yield from of(decoded, "index_in_bytes", _counting(lambda _: 1))
+        yield from _of(decoded, name, _bent(bend))
+    yield from _of(decoded, "index_in_components", _counting(lambda load: load.result.type.component.bytes))
+    yield from _of(decoded, "index_in_bytes", _counting(lambda _: 1))
     for name, bend in _POINTERS:
-        yield from of(loads, name, _bent(bend))
-    yield from of(loads, "sizes_ignored", _with_layout(_no_blocks))
-    yield from of(loads, "clamped_to_whole_blocks", _with_layout(_whole_blocks))
+        yield from _of(loads, name, _bent(bend))
+    yield from _of(loads, "sizes_ignored", _with_layout(_no_blocks))
+    yield from _of(loads, "clamped_to_whole_blocks", _with_layout(_whole_blocks))
     constant = [load for load in loads if load.layout.type.clamp_value is ClampMode.CONSTANT]
-    yield from of(constant, "decoded_out_of_bounds", _with_layout(lambda layout: layout, ClampMode.CLAMP_TO_EDGE))
+    yield from _of(constant, "decoded_out_of_bounds", _with_layout(lambda layout: layout, ClampMode.CLAMP_TO_EDGE))
     for load in decoded:
         yield from _rewrites(load)
     yield from _exchanged_functions(decoded)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.defect import Defect, Each, every
 from cts.defects.edits import copied, exchanged, given, instead, of_first, unchanged, with_scalar
-from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.reference.cooperative_vector_elementwise import convert_by
 from cts.reference.evaluate import perform
@@ -103,40 +102,39 @@ def _converted_by_other_sign(state: State, operation: CooperativeVectorConvert) 
     convert_by(state, operation.result.name, value, target, _OTHER_SIGN[operation.conversion])
 
 
+_of = Each("vector_elementwise", "result")
+
+
 @defects_of("vector_elementwise", Elementwise)
 def vector_elementwise_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of instructions on the components of cooperative vectors in ``program``."""
-
-    def of(chosen: Sequence[Elementwise], name: str, step: Substitute, **kinds: str) -> Iterator[Defect]:
-        return each_and_all(chosen, f"vector_elementwise.{name}", "result", step, **kinds)
-
     arithmetic, bits = every(program.operations, CooperativeVectorArithmetic), every(program.operations, CooperativeVectorBits)
     two: list[CooperativeVectorArithmetic | CooperativeVectorBits] = [*arithmetic, *bits]
     distinct = [o for o in two if o.left != o.right]
     ordered = [o for o in distinct if o.operator not in ("add", "multiply", "and", "or", "xor")]
-    yield from of(ordered, "operands_exchanged", exchanged("left", "right"))
-    yield from of(distinct, "one_operand", copied("left", "right"), operand="left")
-    yield from of(distinct, "one_operand", copied("right", "left"), operand="right")
-    yield from of([o for o in two if o.result.type.count % 4], "rest_unchanged", _rest_unchanged)
+    yield from _of(ordered, "operands_exchanged", exchanged("left", "right"))
+    yield from _of(distinct, "one_operand", copied("left", "right"), operand="left")
+    yield from _of(distinct, "one_operand", copied("right", "left"), operand="right")
+    yield from _of([o for o in two if o.result.type.count % 4], "rest_unchanged", _rest_unchanged)
     for name, pairs in (("other_operator", _OTHER_OPERATORS), ("other_bits", _OTHER_BITS)):
         for right, wrong in pairs:
-            yield from of([o for o in two if o.operator == right], name, given(operator=wrong), wrong=wrong, right=right)
+            yield from _of([o for o in two if o.operator == right], name, given(operator=wrong), wrong=wrong, right=right)
     functions = every(program.operations, CooperativeVectorFunction)
     for function, other in _OTHER_FUNCTIONS.items():
         chosen = [o for o in functions if o.function == function and takes(other, o.result.type.component)]
-        yield from of(chosen, "other_function", given(function=other), wrong=other, right=function)
+        yield from _of(chosen, "other_function", given(function=other), wrong=other, right=function)
     # Step(x, edge), or Fma(c, b, a).
     reversed_ = instead(lambda operation: replace(operation, arguments=operation.arguments[::-1]))
-    yield from of([o for o in functions if o.function in ("Step", "Fma")], "arguments_exchanged", reversed_)
-    yield from of([o for o in functions if o.function.endswith("Clamp")], "limits_exchanged", _limits_exchanged)
+    yield from _of([o for o in functions if o.function in ("Step", "Fma")], "arguments_exchanged", reversed_)
+    yield from _of([o for o in functions if o.function.endswith("Clamp")], "limits_exchanged", _limits_exchanged)
     conversions = every(program.operations, CooperativeVectorConvert)
     widened = [o for o in conversions if o.conversion in _OTHER_SIGN and _shows_sign(o)]
-    yield from of(widened, "converted_by_other_sign", _converted_by_other_sign)
+    yield from _of(widened, "converted_by_other_sign", _converted_by_other_sign)
     scaled = every(program.operations, CooperativeVectorTimesScalar)
-    yield from of(scaled, "scalar_of_first_invocation", with_scalar("scalar", of_first))
+    yield from _of(scaled, "scalar_of_first_invocation", with_scalar("scalar", of_first))
     alike = [o for o in functions if o.function != "Step"]
     negated, inverted = every(program.operations, CooperativeVectorNegate), every(program.operations, CooperativeVectorNot)
-    yield from of([*arithmetic, *bits, *alike, *negated, *inverted, *scaled], "unchanged", unchanged)
+    yield from _of([*arithmetic, *bits, *alike, *negated, *inverted, *scaled], "unchanged", unchanged)
 
 
 def _shows_sign(operation: CooperativeVectorConvert) -> bool:

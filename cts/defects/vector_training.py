@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.defect import Defect, Each, every
 from cts.defects.edits import in_elements, of_first, reread, with_scalar, zero
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
@@ -154,13 +154,12 @@ def _divergent(operations: Sequence[Operation], inside: bool = False) -> Iterato
             yield from _divergent(body, inside or isinstance(operation, Branch | Switch | Loop | Exit))
 
 
+_of = Each("vector_training", "sums", lambda operation: operation.array.name)
+
+
 @defects_of("vector_training", Accumulation)
 def vector_training_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the accumulation by invocations with cooperative vectors in ``program``."""
-
-    def of(chosen: Sequence[Accumulation], name: str, step: Substitute) -> Iterator[Defect]:
-        return each_and_all(chosen, f"vector_training.{name}", "sums", step, lambda operation: operation.array.name)
-
     outer, sums = every(program.operations, OuterProductAccumulate), every(program.operations, ReduceSumAccumulate)
     accumulations: list[Accumulation] = [*outer, *sums]
     if not accumulations:
@@ -173,16 +172,16 @@ def vector_training_defects(program: Program) -> Iterator[Defect]:
         ("offset_ignored", with_scalar("offset", zero)),
         ("offset_of_first_invocation", with_scalar("offset", of_first)),
     ):
-        yield from of(accumulations, name, step)
+        yield from _of(accumulations, name, step)
     if program.workgroup_count > 1:
-        yield from of(accumulations, "last_workgroup_only", _last_workgroup_only)
-    yield from of([o for o in accumulations if _last_extent(o) % 2], "last_component_lost", _adding(_without_last))
+        yield from _of(accumulations, "last_workgroup_only", _last_workgroup_only)
+    yield from _of([o for o in accumulations if _last_extent(o) % 2], "last_component_lost", _adding(_without_last))
     halves = [o for o in sums if o.vector.type.component is COMPONENT_TYPES["f16"] and _last_extent(o) % 2]
-    yield from of(halves, "neighbour_changed", _neighbour_changed)
-    yield from of(list(dict.fromkeys(_divergent(program.operations))), "inactive_too", _inactive_too)
-    yield from of([o for o in outer if min(o.a.type.count, o.b.type.count) > 1], "factors_exchanged", _adding(_of_exchanged_factors))
-    yield from of([o for o in accumulations if _is_wide(o)], "in_f16", _rounded_to_half)
-    yield from of([o for o in sums if o.array.pointee.bytes > 1], "offset_in_elements", _offset_in_elements)
+    yield from _of(halves, "neighbour_changed", _neighbour_changed)
+    yield from _of(list(dict.fromkeys(_divergent(program.operations))), "inactive_too", _inactive_too)
+    yield from _of([o for o in outer if min(o.a.type.count, o.b.type.count) > 1], "factors_exchanged", _adding(_of_exchanged_factors))
+    yield from _of([o for o in accumulations if _is_wide(o)], "in_f16", _rounded_to_half)
+    yield from _of([o for o in sums if o.array.pointee.bytes > 1], "offset_in_elements", _offset_in_elements)
 
 
 def _last_extent(operation: Accumulation) -> int:

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.defect import Defect, Each, every
 from cts.defects.edits import in_elements, of_first, reread, skipped, with_scalar, zero
-from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.reference.cooperative_vectors import store_rows
 from cts.reference.evaluate import perform
@@ -55,27 +54,26 @@ def _vector(operation: Access | Dynamic) -> str:
     return operation.result.name if isinstance(operation, CooperativeVectorLoad) else operation.vector.name
 
 
+_of = Each("cooperative_vector", "vector", _vector)
+
+
 @defects_of("cooperative_vector", Access, Dynamic)
 def vector_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of loads and stores of cooperative vectors in ``program``, and of components at a run-time index."""
-
-    def of(chosen: Sequence[Access] | Sequence[Dynamic], name: str, step: Substitute, **kinds: str) -> Iterator[Defect]:
-        return each_and_all(chosen, f"cooperative_vector.{name}", "vector", step, _vector, **kinds)
-
     loads, stores = every(program.operations, CooperativeVectorLoad), every(program.operations, CooperativeVectorStore)
     accesses: tuple[tuple[str, Sequence[Access]], ...] = (("loaded", loads), ("stored", stores))
     for access, operations in accesses:
         wide = [one for one in operations if one.array.pointee.bytes > 1]
-        yield from of(wide, "offset_in_elements", _counted_in_elements, access=access)
-    yield from of(loads, "offset_ignored", with_scalar("offset", zero))
-    yield from of(loads, "offset_of_first_invocation", with_scalar("offset", of_first))
-    yield from of([one for one in stores if one.vector.type.bytes % VECTOR_ALIGNMENT], "store_rounded_up", _rounded_up)
-    yield from of(stores, "not_stored", skipped)
+        yield from _of(wide, "offset_in_elements", _counted_in_elements, access=access)
+    yield from _of(loads, "offset_ignored", with_scalar("offset", zero))
+    yield from _of(loads, "offset_of_first_invocation", with_scalar("offset", of_first))
+    yield from _of([one for one in stores if one.vector.type.bytes % VECTOR_ALIGNMENT], "store_rounded_up", _rounded_up)
+    yield from _of(stores, "not_stored", skipped)
     dynamic: tuple[tuple[str, Sequence[Dynamic]], ...] = (
         ("taken", every(program.operations, CooperativeVectorExtract)),
         ("replaced", every(program.operations, CooperativeVectorInsert)),
     )
     for access, indexed in dynamic:
         several = [one for one in indexed if one.vector.type.count > 1]
-        yield from of(several, "index_ignored", with_scalar("index", zero), access=access)
-        yield from of(several, "index_of_first_invocation", with_scalar("index", of_first), access=access)
+        yield from _of(several, "index_ignored", with_scalar("index", zero), access=access)
+        yield from _of(several, "index_of_first_invocation", with_scalar("index", of_first), access=access)

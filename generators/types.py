@@ -60,6 +60,11 @@ class ComponentType:
         return self.name not in ("bf16", "e4m3", "e5m2")
 
     @cached_property
+    def limits(self) -> tuple[int, int]:
+        """The lowest and the highest number of an integer type."""
+        return (-(1 << self.bits - 1), (1 << self.bits - 1) - 1) if self.is_signed else (0, (1 << self.bits) - 1)
+
+    @cached_property
     def bits_dtype(self) -> np.dtype:
         """The unsigned dtype of the same width, to hold bit patterns."""
         return np.dtype(f"u{self.bytes}")
@@ -76,38 +81,32 @@ def _component(name: str, kind: NumberKind, bits: int, dtype: object, vk: int, p
     return ComponentType(name, kind, bits, np.dtype(dtype), vk, precision)  # type: ignore[call-overload]
 
 
-COMPONENT_TYPES: Mapping[str, ComponentType] = MappingProxyType(
-    {
-        component.name: component
-        for component in (
-            _component("f16", "float", 16, np.float16, 0, 11),
-            _component("f32", "float", 32, np.float32, 1, 24),
-            _component("f64", "float", 64, np.float64, 2, 53),
-            _component("bf16", "float", 16, ml_dtypes.bfloat16, 1000141000, 8),
-            _component("e4m3", "float", 8, ml_dtypes.float8_e4m3fn, 1000491002, 4),
-            _component("e5m2", "float", 8, ml_dtypes.float8_e5m2, 1000491003, 3),
-            _component("s8", "signed", 8, np.int8, 3, 7),
-            _component("s16", "signed", 16, np.int16, 4, 15),
-            _component("s32", "signed", 32, np.int32, 5, 31),
-            _component("s64", "signed", 64, np.int64, 6, 63),
-            _component("u8", "unsigned", 8, np.uint8, 7, 8),
-            _component("u16", "unsigned", 16, np.uint16, 8, 16),
-            _component("u32", "unsigned", 32, np.uint32, 9, 32),
-            _component("u64", "unsigned", 64, np.uint64, 10, 64),
-        )
-    }
+def _by_name(*components: ComponentType) -> Mapping[str, ComponentType]:
+    return MappingProxyType({component.name: component for component in components})
+
+
+COMPONENT_TYPES = _by_name(
+    _component("f16", "float", 16, np.float16, 0, 11),
+    _component("f32", "float", 32, np.float32, 1, 24),
+    _component("f64", "float", 64, np.float64, 2, 53),
+    _component("bf16", "float", 16, ml_dtypes.bfloat16, 1000141000, 8),
+    _component("e4m3", "float", 8, ml_dtypes.float8_e4m3fn, 1000491002, 4),
+    _component("e5m2", "float", 8, ml_dtypes.float8_e5m2, 1000491003, 3),
+    _component("s8", "signed", 8, np.int8, 3, 7),
+    _component("s16", "signed", 16, np.int16, 4, 15),
+    _component("s32", "signed", 32, np.int32, 5, 31),
+    _component("s64", "signed", 64, np.int64, 6, 63),
+    _component("u8", "unsigned", 8, np.uint8, 7, 8),
+    _component("u16", "unsigned", 16, np.uint16, 8, 16),
+    _component("u32", "unsigned", 32, np.uint32, 9, 32),
+    _component("u64", "unsigned", 64, np.uint64, 10, 64),
 )
 
-MICROSCALING_TYPES: Mapping[str, ComponentType] = MappingProxyType(
-    {
-        component.name: component
-        for component in (
-            _component("e2m1", "float", 4, ml_dtypes.float4_e2m1fn, 1000672002, 2),
-            _component("e2m3", "float", 6, ml_dtypes.float6_e2m3fn, 1000672000, 4),
-            _component("e3m2", "float", 6, ml_dtypes.float6_e3m2fn, 1000672001, 3),
-            _component("ue8m0", "float", 8, ml_dtypes.float8_e8m0fnu, 1000672003, 1),
-        )
-    }
+MICROSCALING_TYPES = _by_name(
+    _component("e2m1", "float", 4, ml_dtypes.float4_e2m1fn, 1000672002, 2),
+    _component("e2m3", "float", 6, ml_dtypes.float6_e2m3fn, 1000672000, 4),
+    _component("e3m2", "float", 6, ml_dtypes.float6_e3m2fn, 1000672001, 3),
+    _component("ue8m0", "float", 8, ml_dtypes.float8_e8m0fnu, 1000672003, 1),
 )
 """Scalars of SPV_EXT_ocp_microscaling_types. No cooperative type has them as components; they can only be moved and converted."""
 

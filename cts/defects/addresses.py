@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.edits import bits, skipped, then
 from cts.defects.evaluation import Substitute
-from cts.defects.glossary import EVERY, ParameterValue
+from cts.defects.glossary import EVERY
 from cts.defects.known import defects_of
-from cts.reference.load_store import Place, load, load_from, place, store_to
+from cts.reference.load_store import Place, load_from, place, store_to
 from cts.reference.state import State
 from generators.errors import GeneratorError, Rule
 from generators.program.load_store import MatrixLoad, MatrixStore, layout_value
 from generators.program.memory import Pointee
 from generators.program.program import Program
-from generators.program.values import Operand
+from generators.program.values import Matrix, Operand
 from generators.types import COMPONENT_TYPES, ComponentType, Layout
 
 Access = MatrixLoad | MatrixStore
@@ -50,15 +51,23 @@ _WIDEST_ALIGNMENT = 16
 Bend = Callable[[Reading], Place]
 """Returns the wrong place of a matrix."""
 
+Number = Callable[[int, Reading], int]
+"""Takes the first element or the stride, and returns the wrong number."""
 
-def _type(access: Access) -> tuple[ComponentType, tuple[int, int]]:
-    type_ = access.result.type if isinstance(access, MatrixLoad) else access.matrix.type
-    return type_.component, type_.shape
+
+def matrix_of(access: Access) -> Matrix:
+    """Return the matrix that is loaded or stored."""
+    return access.result if isinstance(access, MatrixLoad) else access.matrix
+
+
+def _name(access: Access) -> str:
+    return named(matrix_of(access))
 
 
 def _bent(bend: Bend) -> Substitute:
     def step(state: State, access: Access) -> None:
-        access_at(state, access, bend(Reading(place(state, access), *_type(access))))
+        type_ = matrix_of(access).type
+        access_at(state, access, bend(Reading(place(state, access), type_.component, type_.shape)))
 
     return step
 
@@ -71,112 +80,95 @@ def access_at(state: State, access: Access, at: Place) -> None:
         store_to(state, access, at)
 
 
+def _as_it_is(number: int, _: Reading) -> int:
+    return number
+
+
+def _numbers(first: Number = _as_it_is, stride: Number = _as_it_is) -> Bend:
+    """Return a function that changes the numbers of elements of the array."""
+
+    def bend(reading: Reading) -> Place:
+        at = reading.at
+        return replace(at, first=[first(one, reading) for one in at.first], stride=[stride(one, reading) for one in at.stride])
+
+    return bend
+
+
+def _bytes(first: Number = _as_it_is, stride: Number = _as_it_is) -> Bend:
+    """Return a function that changes the numbers of bytes."""
+    return lambda reading: _numbers(first, stride)(replace(reading, at=reading.in_bytes))
+
+
+def _counted_in(unit: Callable[[Reading], int], first: bool = False, stride: bool = False) -> Bend:
+    """Return a function that counts the chosen numbers in units of so many bytes, not in elements of the array."""
+
+    def bend(reading: Reading) -> Place:
+        at, own, size = reading.in_bytes, reading.at, unit(reading)
+        firsts = [one * size for one in own.first] if first else at.first
+        return replace(at, first=firsts, stride=[one * size for one in own.stride] if stride else at.stride)
+
+    return bend
+
+
+def _swapped(reading: Reading) -> Reading:
+    return replace(reading, at=replace(reading.at, layout=_other(reading.at.layout)))
+
+
 def _other(layout: Layout) -> Layout:
     return Layout(1 - layout)
 
 
-def _swapped(reading: Reading) -> Place:
-    return replace(reading.at, layout=_other(reading.at.layout))
+def _tight(_: int, reading: Reading) -> int:
+    return reading.line(reading.at.layout)
 
 
-def _with_stride(at: Place, stride: int) -> Place:
-    return replace(at, stride=[stride] * len(at.stride))
+def _tight_the_other_way(_: int, reading: Reading) -> int:
+    return reading.line(_other(reading.at.layout))
 
 
-def _tight(reading: Reading) -> Place:
-    return _with_stride(reading.in_bytes, reading.line(reading.at.layout))
+def _element(reading: Reading) -> int:
+    return reading.component.bytes
 
 
-def _tight_the_other_way(reading: Reading) -> Place:
-    return _with_stride(reading.in_bytes, reading.line(_other(reading.at.layout)))
+def _component(reading: Reading) -> int:
+    return reading.at.array.pointee.component.bytes
 
 
-def _swapped_tight(reading: Reading) -> Place:
-    return _tight(replace(reading, at=_swapped(reading)))
+def _array_stride(reading: Reading) -> int:
+    return reading.at.array.ignored_stride or reading.at.array.pointee.bytes
 
 
-def _from_zero(reading: Reading) -> Place:
-    return replace(reading.at, first=[0] * len(reading.at.first))
+def _rounded_down(number: int, _: Reading) -> int:
+    return number // _WIDEST_ALIGNMENT * _WIDEST_ALIGNMENT
+
+
+def _in_16_bits(number: int, _: Reading) -> int:
+    return number % (1 << 16)
 
 
 def _from_first_instance(reading: Reading) -> Place:
     return replace(reading.at, first=[reading.at.first[0]] * len(reading.at.first))
 
 
-def _strides(reading: Reading, unit: int) -> list[int]:
-    return [stride * unit for stride in reading.at.stride]
-
-
-def _firsts(reading: Reading, unit: int) -> list[int]:
-    return [first * unit for first in reading.at.first]
-
-
-def _stride_in_elements(reading: Reading) -> Place:
-    return replace(reading.in_bytes, stride=_strides(reading, reading.component.bytes))
-
-
-def _first_in_elements(reading: Reading) -> Place:
-    return replace(reading.in_bytes, first=_firsts(reading, reading.component.bytes))
-
-
-def _both_in_elements(reading: Reading) -> Place:
-    unit = reading.component.bytes
-    return replace(reading.in_bytes, first=_firsts(reading, unit), stride=_strides(reading, unit))
-
-
-def _strides_in_components(reading: Reading) -> list[int]:
-    return _strides(reading, reading.at.array.pointee.component.bytes)
-
-
-def _firsts_in_components(reading: Reading) -> list[int]:
-    return _firsts(reading, reading.at.array.pointee.component.bytes)
-
-
-def _stride_in_components(reading: Reading) -> Place:
-    return replace(reading.in_bytes, stride=_strides_in_components(reading))
-
-
-def _first_in_components(reading: Reading) -> Place:
-    return replace(reading.in_bytes, first=_firsts_in_components(reading))
-
-
-def _both_in_components(reading: Reading) -> Place:
-    return replace(reading.in_bytes, first=_firsts_in_components(reading), stride=_strides_in_components(reading))
-
-
-def _stride_too_large(reading: Reading) -> Place:
-    return replace(reading.at, stride=[stride + 1 for stride in reading.at.stride])
-
-
-def _stride_too_small(reading: Reading) -> Place:
-    return replace(reading.at, stride=[max(stride - 1, 0) for stride in reading.at.stride])
-
-
-def _by_array_stride(reading: Reading) -> Place:
-    unit = reading.at.array.ignored_stride or reading.at.array.pointee.bytes
-    return replace(reading.in_bytes, first=_firsts(reading, unit), stride=_strides(reading, unit))
-
-
-def _in_first_inner_array(reading: Reading) -> Place:
+def _in_first_inner_array(first: int, reading: Reading) -> int:
     inner = reading.at.array.inner
     assert inner is not None, "the array has inner arrays"
-    return replace(reading.at, first=[first % inner.pitch for first in reading.at.first])
+    return first % inner.pitch
 
 
-def _at_first_member(reading: Reading) -> Place:
+def _at_first_member(first: int, reading: Reading) -> int:
     inner = reading.at.array.inner
     assert inner is not None, "the array has inner arrays"
-    return replace(reading.at, first=[first - inner.head for first in reading.at.first])
+    return first - inner.head
 
 
 def _without_repetition(reading: Reading) -> Place:
-    return _tight(reading) if 0 in reading.at.stride else reading.at
+    return _bytes(stride=_tight)(reading) if 0 in reading.at.stride else reading.at
 
 
-def _zero_as_count(reading: Reading) -> Place:
+def _zero_as_count(stride: int, reading: Reading) -> int:
     """Take the number of elements in a line for a stride of 0, counted in elements of the array."""
-    count = reading.line(reading.at.layout) // reading.component.bytes
-    return replace(reading.at, stride=[stride or count for stride in reading.at.stride])
+    return stride or reading.line(reading.at.layout) // reading.component.bytes
 
 
 def _line_later(reading: Reading) -> Place:
@@ -192,82 +184,48 @@ def _line_earlier(reading: Reading) -> Place:
     return replace(at, first=first)
 
 
-def _rounded_down(value: int, unit: int) -> int:
-    return value // unit * unit
+def _transposed(lines: np.ndarray) -> np.ndarray:
+    """Return the transpose; if the matrix is not square, itself."""
+    return lines.transpose(0, 2, 1) if lines.shape[1] == lines.shape[2] else lines
 
 
-def _first_rounded(reading: Reading) -> Place:
-    at = reading.in_bytes
-    return replace(at, first=[_rounded_down(first, _WIDEST_ALIGNMENT) for first in at.first])
+def _differs_by_element(access: Access) -> bool:
+    return access.array.pointee.bytes != matrix_of(access).type.component.bytes
 
 
-def _stride_rounded(reading: Reading) -> Place:
-    at = reading.in_bytes
-    return replace(at, stride=[_rounded_down(stride, _WIDEST_ALIGNMENT) for stride in at.stride])
+def _differs_by_component(access: Access) -> bool:
+    """Tell whether the unit is another one; False also if another defect, which counts in the same unit, is likelier."""
+    pointee = access.array.pointee
+    return pointee.component.bytes not in (pointee.bytes, matrix_of(access).type.component.bytes)
 
 
-def _stride_in_16_bits(reading: Reading) -> Place:
-    at = reading.in_bytes
-    return replace(at, stride=[stride % (1 << 16) for stride in at.stride])
+def _always(_: Access) -> bool:
+    return True
 
 
-def _stride_number_in_16_bits(reading: Reading) -> Place:
-    return replace(reading.at, stride=[stride % (1 << 16) for stride in reading.at.stride])
-
-
-def _first_in_16_bits(reading: Reading) -> Place:
-    return replace(reading.at, first=[first % (1 << 16) for first in reading.at.first])
-
-
-def _first_bytes_in_16_bits(reading: Reading) -> Place:
-    at = reading.in_bytes
-    return replace(at, first=[first % (1 << 16) for first in at.first])
-
-
-def _transposed(state: State, operation: MatrixLoad) -> None:
-    load(state, operation)
-    value = state.matrices[operation.result.name]
-    if value.bits.shape[1] == value.bits.shape[2]:
-        state.matrices[operation.result.name] = replace(value, bits=np.ascontiguousarray(value.bits.transpose(0, 2, 1)))
-
-
-def _nothing(state: State, operation: MatrixStore) -> None:
-    """Skip the store."""
-
-
-_BENDS: tuple[tuple[Bend, str], ...] = (
-    (_stride_in_elements, "load_store.stride_in_elements"),
-    (_first_in_elements, "load_store.first_in_elements"),
-    (_both_in_elements, "load_store.both_in_elements"),
-    (_stride_in_components, "load_store.stride_in_components"),
-    (_first_in_components, "load_store.first_in_components"),
-    (_both_in_components, "load_store.both_in_components"),
-    (_tight, "load_store.stride_ignored"),
-    (_tight_the_other_way, "load_store.stride_of_other_dimension"),
-    (_swapped_tight, "load_store.other_layout_tight"),
-    (_from_zero, "load_store.first_ignored"),
-    (_first_rounded, "load_store.address_rounded_down"),
-    (_stride_in_16_bits, "load_store.stride_in_16_bits"),
-    (_stride_number_in_16_bits, "load_store.stride_number_in_16_bits"),
-    (_first_in_16_bits, "load_store.first_in_16_bits"),
-    (_first_bytes_in_16_bits, "load_store.first_bytes_in_16_bits"),
-    (_stride_rounded, "load_store.stride_rounded_down"),
-    (_stride_too_large, "load_store.stride_too_large"),
-    (_stride_too_small, "load_store.stride_too_small"),
-    (_line_later, "load_store.line_too_far"),
-    (_line_earlier, "load_store.line_too_early"),
+_BENDS: tuple[tuple[Bend, str, Callable[[Access], bool]], ...] = (
+    (_counted_in(_element, stride=True), "load_store.stride_in_elements", _differs_by_element),
+    (_counted_in(_element, first=True), "load_store.first_in_elements", _differs_by_element),
+    (_counted_in(_element, first=True, stride=True), "load_store.both_in_elements", _differs_by_element),
+    (_counted_in(_component, stride=True), "load_store.stride_in_components", _differs_by_component),
+    (_counted_in(_component, first=True), "load_store.first_in_components", _differs_by_component),
+    (_counted_in(_component, first=True, stride=True), "load_store.both_in_components", _differs_by_component),
+    (_bytes(stride=_tight), "load_store.stride_ignored", _always),
+    (_bytes(stride=_tight_the_other_way), "load_store.stride_of_other_dimension", _always),
+    (lambda reading: _bytes(stride=_tight)(_swapped(reading)), "load_store.other_layout_tight", _always),
+    (_numbers(first=lambda _, __: 0), "load_store.first_ignored", _always),
+    (_bytes(first=_rounded_down), "load_store.address_rounded_down", _always),
+    (_bytes(stride=_in_16_bits), "load_store.stride_in_16_bits", _always),
+    (_numbers(stride=_in_16_bits), "load_store.stride_number_in_16_bits", _always),
+    (_numbers(first=_in_16_bits), "load_store.first_in_16_bits", _always),
+    (_bytes(first=_in_16_bits), "load_store.first_bytes_in_16_bits", _always),
+    (_bytes(stride=_rounded_down), "load_store.stride_rounded_down", _always),
+    (_numbers(stride=lambda stride, _: stride + 1), "load_store.stride_too_large", _always),
+    (_numbers(stride=lambda stride, _: max(stride - 1, 0)), "load_store.stride_too_small", _always),
+    (_line_later, "load_store.line_too_far", _always),
+    (_line_earlier, "load_store.line_too_early", _always),
 )
-
-_BY_ELEMENT = frozenset((_stride_in_elements, _first_in_elements, _both_in_elements))
-_BY_COMPONENT = frozenset((_stride_in_components, _first_in_components, _both_in_components))
-
-
-def _has_another_unit(bend: Bend, access: Access) -> bool:
-    """Tell whether ``bend`` changes the unit of this access; False also if another defect, counting in the same unit, is likelier."""
-    pointee, element = access.array.pointee, _type(access)[0].bytes
-    if bend in _BY_ELEMENT:
-        return pointee.bytes != element
-    return bend not in _BY_COMPONENT or pointee.component.bytes not in (pointee.bytes, element)
+"""The wrong place, and the accesses of which at least one must be in the program."""
 
 
 def _is_nested(access: Access, in_struct: bool) -> bool:
@@ -275,9 +233,7 @@ def _is_nested(access: Access, in_struct: bool) -> bool:
     return inner is not None and (inner.head > 0 or not in_struct)
 
 
-def _swap(matrix: str, access: str, layout: Layout) -> dict[str, ParameterValue]:
-    names = {Layout.ROW_MAJOR: "row", Layout.COLUMN_MAJOR: "column"}
-    return {"matrix": matrix, "access": access, "wrong": names[_other(layout)], "right": names[layout]}
+_NAMES = {Layout.ROW_MAJOR: "row", Layout.COLUMN_MAJOR: "column"}
 
 
 @defects_of("load_store", Access)
@@ -285,46 +241,40 @@ def address_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the loads and stores of ``program``, the likeliest first."""
     loads, stores = every(program.operations, MatrixLoad), every(program.operations, MatrixStore)
     accesses: list[Access] = [*loads, *stores]
-    swap = _bent(_swapped)
-
-    def loaded(access: MatrixLoad) -> str:
-        return named(access.result)
-
-    def stored(access: MatrixStore) -> str:
-        return named(access.matrix)
-
-    for one in loads:
-        yield Defect("load_store.layout_swapped", {one: swap}, _swap(loaded(one), "loaded", layout_value(one.layout)))
-    for access in stores:
-        yield Defect("load_store.layout_swapped", {access: swap}, _swap(stored(access), "stored", layout_value(access.layout)))
-    groups: tuple[tuple[Sequence[Access], str], ...] = (
-        (loads, "loaded"),
-        (stores, "stored"),
-        (accesses, "loaded and stored"),
-    )
-    for several, verb in groups:
-        if len(several) > 1:
-            yield Defect("load_store.every_layout_swapped", dict.fromkeys(several, swap), {"matrix": EVERY, "access": verb})
-    yield from each_and_all(loads, "load_store.load_transposed", "matrix", loaded, _transposed)
+    groups: tuple[tuple[Sequence[Access], str], ...] = ((loads, "loaded"), (stores, "stored"))
+    both: tuple[tuple[Sequence[Access], str], ...] = (*groups, (accesses, "loaded and stored"))
+    swap = _bent(lambda reading: _swapped(reading).at)
+    for those, verb in groups:
+        for one in those:
+            right = layout_value(one.layout)
+            names = {"wrong": _NAMES[_other(right)], "right": _NAMES[right]}
+            yield Defect("load_store.layout_swapped", {one: swap}, {"matrix": _name(one), "access": verb, **names})
+    for those, verb in both:
+        if len(those) > 1:
+            yield Defect("load_store.every_layout_swapped", dict.fromkeys(those, swap), {"matrix": EVERY, "access": verb})
+    yield from each_and_all(loads, "load_store.load_transposed", "matrix", then(bits(_transposed)), _name)
     repeating = [one for one in loads if not isinstance(one.stride, Operand) or one.stride.value in (0, None)]
-    yield from each_and_all(repeating, "load_store.stride_zero_as_tight", "matrix", loaded, _bent(_without_repetition))
-    counting = [one for one in repeating if one.array.pointee.bytes != _type(one)[0].bytes]
-    yield from each_and_all(counting, "load_store.stride_zero_as_count", "matrix", loaded, _bent(_zero_as_count))
-    for bend, id_ in _BENDS:
-        if not any(_has_another_unit(bend, one) for one in accesses):
+    yield from each_and_all(repeating, "load_store.stride_zero_as_tight", "matrix", _bent(_without_repetition), _name)
+    counting = [one for one in repeating if _differs_by_element(one)]
+    yield from each_and_all(counting, "load_store.stride_zero_as_count", "matrix", _bent(_numbers(stride=_zero_as_count)), _name)
+    for bend, id_, differs in _BENDS:
+        if not any(map(differs, accesses)):
             continue
-        step = _bent(bend)
-        yield from each_and_all(loads, id_, "matrix", loaded, step, access="loaded")
-        yield from each_and_all(stores, id_, "matrix", stored, step, access="stored")
+        for those, verb in groups:
+            yield from each_and_all(those, id_, "matrix", _bent(bend), _name, access=verb)
         if loads and stores:
-            yield Defect(id_, dict.fromkeys(accesses, step), {"matrix": EVERY, "access": "loaded and stored"})
-    decorated: list[Access] = [one for one in accesses if one.array.ignored_stride is not None]
+            yield Defect(id_, dict.fromkeys(accesses, _bent(bend)), {"matrix": EVERY, "access": "loaded and stored"})
+    decorated = [one for one in accesses if one.array.ignored_stride is not None]
     if decorated:
-        yield Defect("load_store.array_stride_as_element", dict.fromkeys(decorated, _bent(_by_array_stride)))
-    for bend, id_ in ((_in_first_inner_array, "load_store.outer_index_ignored"), (_at_first_member, "load_store.member_offset_ignored")):
-        heads, step = bend is _at_first_member, _bent(bend)
-        yield from each_and_all([one for one in loads if _is_nested(one, heads)], id_, "matrix", loaded, step, access="loaded")
-        yield from each_and_all([one for one in stores if _is_nested(one, heads)], id_, "matrix", stored, step, access="stored")
+        step = _bent(_counted_in(_array_stride, first=True, stride=True))
+        yield Defect("load_store.array_stride_as_element", dict.fromkeys(decorated, step))
+    for first, id_, in_struct in (
+        (_in_first_inner_array, "load_store.outer_index_ignored", False),
+        (_at_first_member, "load_store.member_offset_ignored", True),
+    ):
+        for those, verb in groups:
+            nested = [one for one in those if _is_nested(one, in_struct)]
+            yield from each_and_all(nested, id_, "matrix", _bent(_numbers(first=first)), _name, access=verb)
     if program.instances > 1:
-        yield from each_and_all(loads, "load_store.place_of_first_instance", "matrix", loaded, _bent(_from_first_instance))
-    yield from each_and_all(stores, "load_store.not_stored", "matrix", stored, _nothing)
+        yield from each_and_all(loads, "load_store.place_of_first_instance", "matrix", _bent(_from_first_instance), _name)
+    yield from each_and_all(stores, "load_store.not_stored", "matrix", skipped, _name)

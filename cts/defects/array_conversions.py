@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.defect import Defect, Each, each_and_all, every
+from cts.defects.edits import Bend, of_first, with_scalar, zero
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
-from cts.defects.vectors import bent, of_first, zero
 from cts.reference.array_conversion import (
     Elements,
     bitcast_array,
     element_of,
     elements,
-    extract_sub_array,
     line_of,
     lines_of_matrix,
     starts,
@@ -38,8 +37,6 @@ from generators.types import Use
 _WORD_BYTES = 4
 
 Exchange = ConstructCoopMat | ExtractCoopMat
-Bend = Callable[[np.ndarray], np.ndarray]
-"""Takes the lines of matrices, (matrices, lines, components), and returns the lines that a device uses instead."""
 
 
 def _transposed(lines: np.ndarray) -> np.ndarray:
@@ -54,7 +51,7 @@ def _halved(lines: np.ndarray) -> np.ndarray:
     return result
 
 
-_BENDS: tuple[tuple[str, Bend], ...] = (
+_LINES: tuple[tuple[str, Bend], ...] = (
     ("next_invocation", lambda lines: np.roll(lines, -1, axis=1)),
     ("invocations_reversed", lambda lines: lines[:, ::-1]),
     ("first_invocation", lambda lines: np.broadcast_to(lines[:, :1], lines.shape)),
@@ -62,6 +59,7 @@ _BENDS: tuple[tuple[str, Bend], ...] = (
     ("other_use", _transposed),
     ("half_of_line", _halved),
 )
+"""Functions that take the lines of matrices, (matrices, lines, components), and return the lines that a device uses instead."""
 
 
 def _types(operation: Exchange) -> tuple[MatrixType, ArrayType]:
@@ -125,35 +123,26 @@ def _last_invocations(state: State, operation: ConstructCoopMat) -> None:
     _constructed(state, operation, _given(state, operation)[:, -line_of(operation.result.type)[0] :])
 
 
-def _first_subgroup(lines: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(lines[:1], lines.shape)
-
-
-def _name(operation: Exchange | BitCastArray | ExtractSubArray) -> str:
-    return operation.result.name
-
-
 def _of_all_subgroups(program: Program, operations: Sequence[Exchange]) -> list[Exchange]:
     """Return the operations outside of branches: in a branch, the first subgroup may be missing."""
     arms = [arm for branch in every(program.operations, Branch) for arm in (branch.then, branch.otherwise)]
-    apart = {_name(one) for arm in arms for one in every(arm, ConstructCoopMat)}
-    apart |= {_name(one) for arm in arms for one in every(arm, ExtractCoopMat)}
+    apart = {one.result.name for arm in arms for one in every(arm, *get_args(Exchange))}
     return [one for one in operations if one.result.name not in apart]
 
 
-def _exchange_defects(program: Program, operations: Sequence[Exchange], way: str, size: int) -> Iterator[Defect]:
-    def of(chosen: Sequence[Exchange], name: str, step: Substitute) -> Iterator[Defect]:
-        return each_and_all(chosen, f"array_conversion.{name}", "exchange", _name, step, None, way=way)
+_of = Each("array_conversion", "exchange")
 
-    for name, bend in _BENDS:
-        yield from of(operations, name, _lines(bend))
+
+def _exchange_defects(program: Program, operations: Sequence[Exchange], way: str, size: int) -> Iterator[Defect]:
+    for name, bend in _LINES:
+        yield from _of(operations, name, _lines(bend), way=way)
     if program.instances > 1:
-        yield from of(_of_all_subgroups(program, operations), "first_subgroup", _lines(_first_subgroup))
+        yield from _of(_of_all_subgroups(program, operations), "first_subgroup", _lines(of_first), way=way)
     for operation in operations:
         if _is_packed(operation):
-            yield from of([operation], "packed_in_other_order", _lines(_words_reversed(operation)))
+            yield from _of([operation], "packed_in_other_order", _lines(_words_reversed(operation)), way=way)
         if isinstance(operation, ConstructCoopMat) and line_of(operation.result.type)[0] < size:
-            yield from of([operation], "last_invocations", _last_invocations)
+            yield from _of([operation], "last_invocations", _last_invocations, way=way)
 
 
 def _reversed_words(state: State, operation: BitCastArray) -> None:
@@ -185,17 +174,15 @@ def _elements_reversed(state: State, operation: BitCastArray) -> None:
 
 
 def _cast_defects(operations: Sequence[BitCastArray]) -> Iterator[Defect]:
-    widths = [[element_of(value.type).bytes for value in (one.source, one.result)] for one in operations]
-    different = [one for one, (source, result) in zip(operations, widths, strict=True) if source != result]
-    kinds = [[element_of(value.type).is_float for value in (one.source, one.result)] for one in operations]
-    pairs = zip(operations, widths, kinds, strict=True)
-    numeric = [one for one, (source, result), (before, after) in pairs if source == result and before != after]
+    types = {one: (element_of(one.source.type), element_of(one.result.type)) for one in operations}
+    different = [one for one, (source, result) in types.items() if source.bytes != result.bytes]
+    numeric = [one for one, (source, result) in types.items() if one not in different and source.is_float != result.is_float]
     for chosen, name, step in (
         (different, "halves_exchanged", _reversed_words),
         (numeric, "cast_by_value", _by_value),
         (operations, "cast_reversed", _elements_reversed),
     ):
-        yield from each_and_all(chosen, f"array_conversion.{name}", "cast", _name, step)
+        yield from each_and_all(chosen, f"array_conversion.{name}", "cast", step)
 
 
 def _started(bend: Callable[[ExtractSubArray, np.ndarray], np.ndarray]) -> Substitute:
@@ -221,17 +208,9 @@ def _spread(state: State, operation: ExtractSubArray) -> None:
     state.aggregates[operation.result.name] = Elements(found.bits[lane, places], found.defined[lane, places]).tree()
 
 
-def _first_start(state: State, operation: ExtractSubArray) -> None:
-    extract_sub_array(state, replace(operation, start=bent(state, operation.start, of_first)))
-
-
-def _no_start(state: State, operation: ExtractSubArray) -> None:
-    extract_sub_array(state, replace(operation, start=bent(state, operation.start, zero)))
-
-
 _PART_DEFECTS: tuple[tuple[str, Substitute], ...] = (
-    ("start_ignored", _no_start),
-    ("start_of_first_invocation", _first_start),
+    ("start_ignored", with_scalar("start", zero)),
+    ("start_of_first_invocation", with_scalar("start", of_first)),
     ("start_in_parts", _started(lambda operation, start: start // extent(operation.result.type.length))),
     ("start_in_words", _started(lambda operation, start: start * element_of(operation.source.type).bytes // _WORD_BYTES)),
     ("start_one_later", _started(lambda _, start: start + 1)),
@@ -253,4 +232,4 @@ def array_conversion_defects(program: Program) -> Iterator[Defect]:
     narrow = [one for one in parts if element_of(one.source.type).bytes < _WORD_BYTES]
     chosen = {"start_of_first_invocation": own, "start_in_words": narrow}
     for name, step in _PART_DEFECTS:
-        yield from each_and_all(chosen.get(name, parts), f"array_conversion.{name}", "part", _name, step)
+        yield from each_and_all(chosen.get(name, parts), f"array_conversion.{name}", "part", step)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.defect import Defect, Each, every, result_of
+from cts.defects.edits import Bend, bits, given, of_other_sign, unchanged, with_matrix
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
 from cts.defects.known import defects_of
-from cts.reference.callbacks import applied, apply, arguments, grouped, in_order, per_element, reduce, spread
-from cts.reference.evaluate import empty_state
+from cts.reference.callbacks import applied, apply, arguments, grouped, in_order, reduce, spread
+from cts.reference.evaluate import empty_state, perform
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError
 from generators.numerics.formats import encode
 from generators.program.arrays import ArrayLoad
-from generators.program.callbacks import ExtraOperand, PerElement, Reduce, StructOperand, VectorOperand
+from generators.program.callbacks import PerElement, Reduce, StructOperand, VectorOperand
 from generators.program.control_flow import Condition, Select
 from generators.program.functions import Call, Function, passed_type
 from generators.program.operation import Operation
@@ -29,12 +31,13 @@ from generators.program.program import Program
 from generators.program.scalars import ScalarConvert
 from generators.program.values import Matrix, Value, is_matrix, is_scalar
 from generators.program.walking import Change, changed_function, flattened, names_read
-from generators.types import COMPONENT_TYPES, ComponentType, ReduceMode
+from generators.types import ReduceMode
 
 Rewrite = Callable[[Function], Function]
 """Returns a function as a device with a defect would execute it."""
 
 Calling = TypeVar("Calling", Reduce, PerElement)
+Item = TypeVar("Item")
 
 _FRAGMENTS = (8, 16)
 """Rows and columns of the pieces that implementations split matrices into."""
@@ -47,15 +50,11 @@ def callback_defects(program: Program) -> Iterator[Defect]:
     yield from _element_defects(every(program.operations, PerElement))
 
 
-def _other_sign(component: ComponentType) -> ComponentType:
-    return COMPONENT_TYPES[component.name.replace("u", "s") if component.kind == "unsigned" else component.name.replace("s", "u")]
-
-
 def _compared_otherwise(operation: Operation) -> Sequence[Operation]:
     if not isinstance(operation, Select) or operation.condition.relation != "less" or operation.condition.left.type.is_float:
         return (operation,)
     condition, name = operation.condition, operation.result.name
-    other = _other_sign(condition.left.type)
+    other = of_other_sign(condition.left.type)
     left, right = Value(f"{name}_left", other), Value(f"{name}_right", other)
     return (
         ScalarConvert(left, condition.left),
@@ -97,61 +96,40 @@ def _changed(operations: list[Calling], rewrite: Rewrite) -> list[Calling]:
     return [o for o in operations if rewrite(o.function) != o.function]
 
 
-def _name(operation: Reduce | PerElement) -> str:
-    return operation.result.name
-
-
 def _function(operation: Reduce | PerElement) -> Mapping[str, ParameterValue]:
     return {"function": operation.function.name}
 
 
 def _with_function(rewrite: Rewrite) -> Substitute:
-    def step(state: State, operation: Reduce | PerElement) -> None:
-        changed = replace(operation, function=rewrite(operation.function))
-        if isinstance(changed, Reduce):
-            _of_groups(lambda groups: groups)(state, changed)
-        else:
-            per_element(state, changed)
+    return lambda state, operation: in_one_order(state, replace(operation, function=rewrite(operation.function)))
 
-    return step
+
+def in_one_order(state: State, operation: Operation) -> None:
+    """Execute an instruction, a reduction in one fixed order: a wrong function need not be commutative."""
+    if isinstance(operation, Reduce):
+        _of_groups(lambda groups: groups)(state, operation)
+    else:
+        perform(state, operation)
 
 
 def _groups(state: State, operation: Reduce) -> np.ndarray:
     return grouped(operation, state.matrices[operation.matrix.name].numbers)
 
 
-def _of_groups(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
+def _of_groups(change: Bend) -> Substitute:
     """Build a reduction of other groups, combined in one order."""
 
     def step(state: State, operation: Reduce) -> None:
         groups = change(_groups(state, operation))
-        _set(state, operation.result, spread(operation, in_order(state, operation.function, groups)))
+        set_result(state, operation.result, spread(operation, in_order(state, operation.function, groups)))
 
     return step
 
 
-def _set(state: State, result: Matrix, numbers: np.ndarray) -> None:
+def set_result(state: State, result: Matrix, numbers: np.ndarray) -> None:
+    """Set a matrix to numbers that its component type has."""
     component = result.type.component
     state.matrices[result.name] = MatrixValue(component, encode(component, numbers), computed=component.is_float)
-
-
-def _by(mode: ReduceMode) -> Substitute:
-    def step(state: State, operation: Reduce) -> None:
-        reduce(state, replace(operation, mode=mode))
-
-    return step
-
-
-def _first_only(state: State, operation: Reduce) -> None:
-    """Keep the first element of each group."""
-    groups = _groups(state, operation)
-    _set(state, operation.result, spread(operation, groups[..., 0]))
-
-
-def _last_only(state: State, operation: Reduce) -> None:
-    """Keep the last element of each group."""
-    groups = _groups(state, operation)
-    _set(state, operation.result, spread(operation, groups[..., -1]))
 
 
 def _of_fragments(fragment: int) -> Substitute:
@@ -160,7 +138,7 @@ def _of_fragments(fragment: int) -> Substitute:
     def step(state: State, operation: Reduce) -> None:
         numbers = state.matrices[operation.matrix.name].numbers
         axis = 1 if operation.mode is ReduceMode.COLUMN else 2
-        _set(state, operation.result, np.take(numbers, np.arange(numbers.shape[axis]) // fragment * fragment, axis))
+        set_result(state, operation.result, np.take(numbers, np.arange(numbers.shape[axis]) // fragment * fragment, axis))
 
     return step
 
@@ -175,16 +153,6 @@ def _not_replicated(state: State, operation: Reduce) -> None:
     state.matrices[operation.result.name] = replace(value, bits=kept)
 
 
-def _within(fragment: int) -> Substitute:
-    """Build a reduction that combines only the first ``fragment`` elements of each group."""
-
-    def step(state: State, operation: Reduce) -> None:
-        groups = _groups(state, operation)
-        _set(state, operation.result, spread(operation, in_order(state, operation.function, groups[..., :fragment])))
-
-    return step
-
-
 def _first_line_of_fragments(fragment: int) -> Substitute:
     """Build a reduction that combines only the first line of fragments. Line n of fragments gets the result of fragment n of the first
     line."""
@@ -196,48 +164,64 @@ def _first_line_of_fragments(fragment: int) -> Substitute:
             where = min(line, groups.shape[2] // fragment - 1) * fragment
             part = groups[:, :fragment, where : where + fragment]
             result[:, line * fragment : (line + 1) * fragment] = in_order(state, operation.function, part)
-        _set(state, operation.result, spread(operation, result))
+        set_result(state, operation.result, spread(operation, result))
 
     return step
 
 
-def _reduction_defects(operations: list[Reduce]) -> Iterator[Defect]:
-    def of(name: str, step: Substitute, chosen: list[Reduce] | None = None, **kinds: str | int) -> Iterator[Defect]:
-        those = operations if chosen is None else chosen
-        return each_and_all(those, f"reduce.{name}", "reduction", _name, step, _function, **kinds)
+_GROUPS: tuple[tuple[str, Bend], ...] = (
+    ("last_element_missing", lambda groups: groups[..., :-1]),
+    ("first_element_missing", lambda groups: groups[..., 1:]),
+    ("last_element_twice", lambda groups: np.concatenate([groups, groups[..., -1:]], -1)),
+    ("every_element_twice", lambda groups: np.concatenate([groups, groups], -1)),
+    ("padded_with_zeros", lambda groups: np.concatenate([groups, np.zeros_like(groups[..., :1])], -1)),
+    ("not_combined", lambda groups: groups[..., :1]),
+    ("last_argument_kept", lambda groups: groups[..., -1:]),
+)
 
-    yield from of("last_element_missing", _of_groups(lambda groups: groups[..., :-1]))
-    yield from of("first_element_missing", _of_groups(lambda groups: groups[..., 1:]))
-    counted = [o for o in operations if not _is_idempotent(o.function)]
-    yield from of("last_element_twice", _of_groups(lambda groups: np.concatenate([groups, groups[..., -1:]], -1)), counted)
-    yield from of("every_element_twice", _of_groups(lambda groups: np.concatenate([groups, groups], -1)), counted)
-    padded = [o for o in operations if not _ignores_zero(o.function)]
-    yield from of("padded_with_zeros", _of_groups(lambda groups: np.concatenate([groups, np.zeros_like(groups[..., :1])], -1)), padded)
-    yield from of("not_combined", _first_only)
-    yield from of("last_argument_kept", _last_only)
-    kept = [o for o in operations if o.mode in (ReduceMode.ROW, ReduceMode.COLUMN) and o.matrix.type.shape == o.result.type.shape]
+_MODES: tuple[tuple[str, ReduceMode, tuple[ReduceMode, ...]], ...] = (
+    ("columns_for_rows", ReduceMode.COLUMN, (ReduceMode.ROW,)),
+    ("rows_for_columns", ReduceMode.ROW, (ReduceMode.COLUMN,)),
+    ("rows_for_all", ReduceMode.ROW, (ReduceMode.ROW_AND_COLUMN,)),
+    ("columns_for_all", ReduceMode.COLUMN, (ReduceMode.ROW_AND_COLUMN,)),
+    ("all_for_lines", ReduceMode.ROW_AND_COLUMN, (ReduceMode.ROW, ReduceMode.COLUMN)),
+)
+"""A wrong mode, and the right modes that it may replace."""
+
+
+_of_reductions = Each("reduce", "reduction", result_of, _function)
+_of_elements = Each("per_element", "element_function", result_of, _function)
+
+
+def _reduction_defects(operations: list[Reduce]) -> Iterator[Defect]:
+    counted = [o for o in operations if not _returns_first(o.function, lambda element: element)]
+    padded = [o for o in operations if not _returns_first(o.function, np.zeros_like)]
+    showing = {"last_element_twice": counted, "every_element_twice": counted, "padded_with_zeros": padded}
+    for name, change in _GROUPS:
+        yield from _of_reductions(showing.get(name, operations), name, _of_groups(change))
+    lines = [o for o in operations if o.mode in (ReduceMode.ROW, ReduceMode.COLUMN)]
+    kept = [o for o in lines if o.matrix.type.shape == o.result.type.shape]
     for fragment in (1, 2, *_FRAGMENTS):
         long = [o for o in kept if _group_size(o) > fragment]
-        yield from of("argument_of_fragment_kept", _of_fragments(fragment), long, fragment=fragment)
-    yield from of("first_element_set", _not_replicated, [o for o in operations if o.mode is not ReduceMode.TWO_BY_TWO])
+        yield from _of_reductions(long, "argument_of_fragment_kept", _of_fragments(fragment), fragment=fragment)
+    yield from _of_reductions([o for o in operations if o.mode is not ReduceMode.TWO_BY_TWO], "first_element_set", _not_replicated)
     for fragment in _FRAGMENTS:
-        split = [o for o in operations if o.mode in (ReduceMode.ROW, ReduceMode.COLUMN) and _group_size(o) > fragment]
-        yield from of("within_fragments", _within(fragment), split, fragment=fragment)
-        lines = [o for o in split if o.matrix.type.shape[o.mode is ReduceMode.COLUMN] > fragment]
-        yield from of("first_line_of_fragments", _first_line_of_fragments(fragment), lines, fragment=fragment)
-    for name, wrong, right in (
-        ("columns_for_rows", ReduceMode.COLUMN, (ReduceMode.ROW,)),
-        ("rows_for_columns", ReduceMode.ROW, (ReduceMode.COLUMN,)),
-        ("rows_for_all", ReduceMode.ROW, (ReduceMode.ROW_AND_COLUMN,)),
-        ("columns_for_all", ReduceMode.COLUMN, (ReduceMode.ROW_AND_COLUMN,)),
-        ("all_for_lines", ReduceMode.ROW_AND_COLUMN, (ReduceMode.ROW, ReduceMode.COLUMN)),
-    ):
-        same = wrong is not ReduceMode.ROW_AND_COLUMN
-        yield from of(name, _by(wrong), [o for o in operations if o.mode in right and not (same and o.matrix.type != o.result.type)])
+        split = [o for o in lines if _group_size(o) > fragment]
+        yield from _of_reductions(split, "within_fragments", _of_groups(partial(_first_elements, fragment)), fragment=fragment)
+        several = [o for o in split if o.matrix.type.shape[o.mode is ReduceMode.COLUMN] > fragment]
+        yield from _of_reductions(several, "first_line_of_fragments", _first_line_of_fragments(fragment), fragment=fragment)
+    for name, wrong, right in _MODES:
+        of_lines = wrong is not ReduceMode.ROW_AND_COLUMN
+        same = [o for o in operations if o.mode in right and not (of_lines and o.matrix.type != o.result.type)]
+        yield from _of_reductions(same, name, given(mode=wrong))
     for name, rewrite in _FUNCTION_DEFECTS.items():
         # The order of the two parameters of a reduction's function is free.
         if name != "arguments_exchanged":
-            yield from of(name, _with_function(rewrite), _changed(operations, rewrite))
+            yield from _of_reductions(_changed(operations, rewrite), name, _with_function(rewrite))
+
+
+def _first_elements(count: int, groups: np.ndarray) -> np.ndarray:
+    return groups[..., :count]
 
 
 _FUNCTION_DEFECTS: Mapping[str, Rewrite] = MappingProxyType(
@@ -254,41 +238,24 @@ def _group_size(operation: Reduce) -> int:
     return columns if operation.mode is ReduceMode.ROW else rows
 
 
-def _samples(component: ComponentType) -> np.ndarray:
-    if component.is_float:
-        return np.array([1.0, -2.0, 0.5])
-    limits = np.iinfo(component.dtype)
-    return np.array([limits.min, limits.max, 1, 6], component.dtype)
-
-
-def _component(function: Function) -> ComponentType:
+def _returns_first(function: Function, second: Bend) -> bool:
+    """Tell whether the function of two elements returns the first one if the second one is ``second`` of it; True if that cannot be told:
+    the function reads values from outside of it, or does not accept the numbers."""
     assert is_scalar(function.returned), "instructions call functions that return scalars"
-    return function.returned.type
-
-
-def _gives(function: Function, left: np.ndarray, right: np.ndarray) -> np.ndarray | None:
-    """Return the function's results; None if it reads values from outside of it, or does not accept these numbers."""
+    component = function.returned.type
+    samples = np.array([1.0, -2.0, 0.5]) if component.is_float else np.array([*component.limits, 1, 6], component.dtype)
     try:
-        return applied(empty_state(), function, [left, right])
+        found = applied(empty_state(), function, [samples, second(samples)])
     except (GeneratorError, LookupError):
-        return None
+        return True
+    return bool((found == samples).all())
 
 
-def _is_idempotent(function: Function) -> bool:
-    """Tell whether an element can count twice without a change of the result; True if that cannot be told."""
-    samples = _samples(_component(function))
-    found = _gives(function, samples, samples)
-    return found is None or bool((found == samples).all())
+Places = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""Takes rows and columns, and returns others."""
 
 
-def _ignores_zero(function: Function) -> bool:
-    """Tell whether 0 is neutral; True if that cannot be told."""
-    samples = _samples(_component(function))
-    found = _gives(function, samples, np.zeros_like(samples))
-    return found is None or bool((found == samples).all())
-
-
-def _of_places(change: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]) -> Substitute:
+def _of_places(change: Places) -> Substitute:
     """Build a step that gives the function other rows and columns."""
 
     def step(state: State, operation: PerElement) -> None:
@@ -300,38 +267,37 @@ def _of_places(change: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.n
     return step
 
 
-def _element_defects(operations: list[PerElement]) -> Iterator[Defect]:
-    def of(name: str, step: Substitute, chosen: list[PerElement] | None = None, **kinds: str | int) -> Iterator[Defect]:
-        those = operations if chosen is None else chosen
-        return each_and_all(those, f"per_element.{name}", "element_function", _name, step, _function, **kinds)
+def _within(fragment: int, axis: int) -> Places:
+    """Return a function that counts rows (0) or columns (1) within fragments."""
 
-    placed = [o for o in operations if _used(o, 0) and _used(o, 1)]
-    yield from of("row_and_column_exchanged", _of_places(lambda row, column: (column, row)), placed)
-    rows, columns = [o for o in operations if _used(o, 0)], [o for o in operations if _used(o, 1)]
-    yield from of("row_too_great", _of_places(lambda row, column: (row + row.dtype.type(1), column)), _reads_nothing(rows))
-    yield from of("row_zero", _of_places(lambda row, column: (row * row.dtype.type(0), column)), rows)
-    yield from of("column_zero", _of_places(lambda row, column: (row, column * column.dtype.type(0))), columns)
+    def change(*places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        row, column = (one % one.dtype.type(fragment) if i == axis else one for i, one in enumerate(places))
+        return row, column
+
+    return change
+
+
+def _element_defects(operations: list[PerElement]) -> Iterator[Defect]:
+    rows, columns, changed = ([o for o in operations if _used(o, position)] for position in range(3))
+    yield from _of_elements([o for o in rows if o in columns], "row_and_column_exchanged", _of_places(lambda row, column: (column, row)))
+    yield from _of_elements(_reads_nothing(rows), "row_too_great", _of_places(lambda row, column: (row + row.dtype.type(1), column)))
+    yield from _of_elements(rows, "row_zero", _of_places(lambda row, column: (np.zeros_like(row), column)))
+    yield from _of_elements(columns, "column_zero", _of_places(lambda row, column: (row, np.zeros_like(column))))
     for fragment in _FRAGMENTS:
-        tall = [o for o in rows if o.matrix.type.shape[0] > fragment]
-        wide = [o for o in columns if o.matrix.type.shape[1] > fragment]
-        yield from of("row_in_fragment", _of_places(_row_within(fragment)), tall, fragment=fragment)
-        yield from of("column_in_fragment", _of_places(_column_within(fragment)), wide, fragment=fragment)
-    changed = [o for o in operations if _used(o, 2)]
-    yield from of("element_transposed", _transposed_element, [o for o in changed if _is_square(o)])
-    yield from of("element_zero", _zero_element, changed)
-    yield from of("without_effect", _unchanged)
+        for axis, name, those in ((0, "row_in_fragment", rows), (1, "column_in_fragment", columns)):
+            large = [o for o in those if o.matrix.type.shape[axis] > fragment]
+            yield from _of_elements(large, name, _of_places(_within(fragment, axis)), fragment=fragment)
+    yield from _of_elements([o for o in changed if _is_square(o)], "element_transposed", with_matrix("matrix", bits(_turned)))
+    yield from _of_elements(changed, "element_zero", with_matrix("matrix", bits(np.zeros_like)))
+    yield from _of_elements(operations, "without_effect", unchanged)
     for operation in operations:
         yield from _operand_defects(operation)
     for name, rewrite in _FUNCTION_DEFECTS.items():
-        yield from of(name, _with_function(rewrite), _changed(operations, rewrite))
+        yield from _of_elements(_changed(operations, rewrite), name, _with_function(rewrite))
 
 
-def _row_within(fragment: int) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    return lambda row, column: (row % row.dtype.type(fragment), column)
-
-
-def _column_within(fragment: int) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    return lambda row, column: (row, column % column.dtype.type(fragment))
+def _turned(elements: np.ndarray) -> np.ndarray:
+    return elements.transpose(0, 2, 1)
 
 
 def _used(operation: PerElement, position: int) -> bool:
@@ -351,53 +317,32 @@ def _is_square(operation: PerElement) -> bool:
     return rows == columns
 
 
-def _transposed_element(state: State, operation: PerElement) -> None:
-    _with_matrix(state, operation, operation.matrix, lambda bits: bits.transpose(0, 2, 1))
-
-
-def _zero_element(state: State, operation: PerElement) -> None:
-    _with_matrix(state, operation, operation.matrix, np.zeros_like)
-
-
-def _with_matrix(state: State, operation: PerElement, matrix: Matrix, change: Callable[[np.ndarray], np.ndarray]) -> None:
-    """Perform the operation with other elements in ``matrix``, then restore ``matrix``."""
-    before = state.matrices[matrix.name]
-    state.matrices[matrix.name] = replace(before, bits=np.ascontiguousarray(change(before.bits)))
-    per_element(state, operation)
-    state.matrices[matrix.name] = before
-
-
-def _unchanged(state: State, operation: PerElement) -> None:
-    state.matrices[operation.result.name] = state.matrices[operation.matrix.name]
-
-
 def _operand_defects(operation: PerElement) -> Iterator[Defect]:
     extra = operation.extra
 
     def wrong(name: str, step: Substitute, **which: ParameterValue) -> Defect:
-        return Defect(f"per_element.{name}", {operation: step}, {"element_function": _name(operation), **_function(operation), **which})
+        where = {"element_function": result_of(operation), **_function(operation), **which}
+        return Defect(f"per_element.{name}", {operation: step}, where)
 
     read = [_used(operation, i + 3) for i in range(len(extra))]
     for first, second in combinations(range(len(extra)), 2):
         if (read[first] or read[second]) and extra[first] != extra[second] and _is_like(operation, first, second):
-            yield wrong("operands_exchanged", _exchanged(first, second), first=first, second=second)
+            yield wrong("operands_exchanged", given(extra=_exchanged(extra, first, second)), first=first, second=second)
     for i, operand in enumerate(extra):
         if not read[i]:
             continue
         if is_matrix(operand) and operand != operation.matrix:
-            yield wrong("element_for_operand", _given(i, operation.matrix), operand=i)
+            yield wrong("element_for_operand", given(extra=_replaced(extra, i, operation.matrix)), operand=i)
             if _is_square(operation):
-                yield wrong("operand_transposed", _transposed_operand(operand), operand=i)
+                yield wrong("operand_transposed", with_matrix(operand, bits(_turned)), operand=i)
         if isinstance(operand, VectorOperand):
-            backwards = VectorOperand(operand.parts[::-1])
-            yield wrong("components_reversed", _given(i, backwards), operand=i)
+            backwards = _replaced(extra, i, VectorOperand(operand.parts[::-1]))
+            yield wrong("components_reversed", given(extra=backwards), operand=i)
         if isinstance(operand, StructOperand):
-            types = [member.type for member in operand.parts]
-            for first, second in combinations(range(len(types)), 2):
-                if types[first] is types[second]:
-                    members = list(operand.parts)
-                    members[first], members[second] = members[second], members[first]
-                    step = _given(i, StructOperand(tuple(members)))
+            for first, second in combinations(range(len(operand.parts)), 2):
+                if operand.parts[first].type is operand.parts[second].type:
+                    members = StructOperand(_exchanged(operand.parts, first, second))
+                    step = given(extra=_replaced(extra, i, members))
                     yield wrong("members_exchanged", step, operand=i, first=first, second=second)
 
 
@@ -406,24 +351,9 @@ def _is_like(operation: PerElement, first: int, second: int) -> bool:
     return passed_type(one) == passed_type(other)
 
 
-def _exchanged(first: int, second: int) -> Substitute:
-    def step(state: State, operation: PerElement) -> None:
-        extra = list(operation.extra)
-        extra[first], extra[second] = extra[second], extra[first]
-        per_element(state, replace(operation, extra=tuple(extra)))
-
-    return step
+def _replaced(items: tuple[Item, ...], i: int, item: Item) -> tuple[Item, ...]:
+    return (*items[:i], item, *items[i + 1 :])
 
 
-def _given(i: int, operand: ExtraOperand) -> Substitute:
-    def step(state: State, operation: PerElement) -> None:
-        per_element(state, replace(operation, extra=(*operation.extra[:i], operand, *operation.extra[i + 1 :])))
-
-    return step
-
-
-def _transposed_operand(operand: Matrix) -> Substitute:
-    def step(state: State, operation: PerElement) -> None:
-        _with_matrix(state, operation, operand, lambda bits: bits.transpose(0, 2, 1))
-
-    return step
+def _exchanged(items: tuple[Item, ...], first: int, second: int) -> tuple[Item, ...]:
+    return _replaced(_replaced(items, first, items[second]), second, items[first])

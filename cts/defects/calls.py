@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from cts.defects.defect import Defect, every
+from cts.defects.edits import given
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
 from cts.defects.known import defects_of
@@ -21,35 +22,24 @@ from generators.program.values import is_cooperative_vector, is_matrix, is_tenso
 from generators.program.variables import Variable
 
 
-def _exchanged(first: int, second: int) -> Substitute:
-    def step(state: State, operation: Call) -> None:
-        arguments = list(operation.arguments)
-        arguments[first], arguments[second] = arguments[second], arguments[first]
-        call(state, replace(operation, arguments=tuple(arguments)))
-
-    return step
+def _exchanged(call_: Call, first: int, second: int) -> Substitute:
+    arguments = list(call_.arguments)
+    arguments[first], arguments[second] = arguments[second], arguments[first]
+    return given(arguments=tuple(arguments))
 
 
-def _copied(state: State, source: object, target: object) -> None:
-    """Copy ``source`` to ``target`` if both are matrices, both cooperative vectors, or both layouts or views."""
-    if (is_matrix(source) and is_matrix(target)) or (is_cooperative_vector(source) and is_cooperative_vector(target)):
-        state.matrices[target.name] = state.matrices[source.name]
-    elif is_tensor(source) and is_tensor(target):
-        state.aggregates[target.name] = state.aggregates[source.name]
+def _copying(position: int, to_result: bool) -> Substitute:
+    """Build a step that copies an argument to the result after the call, or the result to the argument; scalars stay as they are."""
 
-
-def _returning(position: int) -> Substitute:
     def step(state: State, operation: Call) -> None:
         call(state, operation)
-        _copied(state, operation.arguments[position], operation.result)
-
-    return step
-
-
-def _overwriting(position: int) -> Substitute:
-    def step(state: State, operation: Call) -> None:
-        call(state, operation)
-        _copied(state, operation.result, operation.arguments[position])
+        argument, result = operation.arguments[position], operation.result
+        assert result is not None, "the function returns a value"
+        source, target = (argument, result) if to_result else (result, argument)
+        if source.name in state.matrices:
+            state.matrices[target.name] = state.matrices[source.name]
+        elif source.name in state.aggregates:
+            state.aggregates[target.name] = state.aggregates[source.name]
 
     return step
 
@@ -79,16 +69,11 @@ def _static(state: State, operation: Call) -> None:
     call(state, replace(operation, function=replace(function, variables=())))
 
 
-def _is_like(one: object, other: object) -> bool:
-    if is_matrix(one) or is_matrix(other):
-        return is_matrix(one) and is_matrix(other) and one.type == other.type
-    if is_cooperative_vector(one) or is_cooperative_vector(other):
-        return is_cooperative_vector(one) and is_cooperative_vector(other) and one.type == other.type
-    if isinstance(one, PointerParameter) or isinstance(other, PointerParameter):
-        return isinstance(one, PointerParameter) and isinstance(other, PointerParameter) and one.variable.type == other.variable.type
-    if is_tensor(one) or is_tensor(other):
-        return is_tensor(one) and is_tensor(other) and one.type == other.type
-    return True
+def _passed(value: object) -> object:
+    """Return what a call passes for a parameter: values that are equal in it can be exchanged. All scalars are alike."""
+    if isinstance(value, PointerParameter):
+        return PointerParameter, value.variable.type
+    return value.type if is_matrix(value) or is_cooperative_vector(value) or is_tensor(value) else None
 
 
 @defects_of("call", Call)
@@ -106,12 +91,12 @@ def call_defects(program: Program) -> Iterator[Defect]:
     for operation in calls:
         name, parameters = operation.function.name, operation.function.parameters
         for first, second in combinations(range(len(parameters)), 2):
-            if _is_like(parameters[first], parameters[second]) and operation.arguments[first] != operation.arguments[second]:
+            if _passed(parameters[first]) == _passed(parameters[second]) and operation.arguments[first] != operation.arguments[second]:
                 pair: dict[str, ParameterValue] = {"function": name, "first": first, "second": second}
-                yield Defect("call.arguments_exchanged", {operation: _exchanged(first, second)}, pair)
+                yield Defect("call.arguments_exchanged", {operation: _exchanged(operation, first, second)}, pair)
         returned = operation.function.returned
         for position, parameter in enumerate(parameters):
-            if returned is not None and parameter != returned and _is_like(parameter, returned):
+            if returned is not None and parameter != returned and _passed(parameter) == _passed(returned):
                 one: dict[str, ParameterValue] = {"function": name, "argument": position}
-                yield Defect("call.returns_argument", {operation: _returning(position)}, one)
-                yield Defect("call.result_overwrites_argument", {operation: _overwriting(position)}, one)
+                yield Defect("call.returns_argument", {operation: _copying(position, to_result=True)}, one)
+                yield Defect("call.result_overwrites_argument", {operation: _copying(position, to_result=False)}, one)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
-from cts.defects.defect import Defect, every
-from cts.defects.glossary import ParameterValue
+from cts.defects.defect import Defect, every, in_all
 from cts.defects.known import defects_of
 from cts.reference.evaluate import perform
 from cts.reference.state import State
@@ -31,16 +30,7 @@ def _uses(operation: _Using, operand: Operand) -> list[str]:
 @defects_of("specialization", _Using, MatrixMulAdd)
 def constant_defects(program: Program) -> Iterator[Defect]:
     """Yield a defect for every specialization constant that an operation takes: the constant keeps its default."""
-    listed = program.operations
-    operations: list[_Using] = [
-        *every(listed, MatrixLoad),
-        *every(listed, MatrixStore),
-        *every(listed, MatrixSplat),
-        *every(listed, MatrixConstant),
-        *every(listed, ScalarArithmetic),
-        *every(listed, Loop),
-        *every(listed, MatrixTimesScalar),
-    ]
+    operations: list[_Using] = every(program.operations, *get_args(_Using))
     for operand in program.operands:
         if operand.source != "specialization" or operand.default in (None, operand.value):
             continue
@@ -52,9 +42,7 @@ def constant_defects(program: Program) -> Iterator[Defect]:
         def step(state: State, operation: Operation, users: dict[Operation, dict[str, Any]] = users) -> None:
             perform(state, replace(operation, **users[operation]))
 
-        if users:
-            parameters: dict[str, ParameterValue] = {"name": operand.name, "default": operand.default}
-            yield Defect("specialization.default_kept", dict.fromkeys(users, step), parameters)
+        yield from in_all("specialization.default_kept", users, step, name=operand.name, default=operand.default)
         yield from _dimension_defects(program, operand, default)
 
 
@@ -68,8 +56,7 @@ def _dimension_defects(program: Program, operand: Operand, default: Operand) -> 
     def step(state: State, operation: Operation) -> None:
         perform(state, changed[operation])
 
-    parameters: dict[str, ParameterValue] = {"name": operand.name, "default": operand.default}
-    yield Defect("specialization.dimension_default_kept", dict.fromkeys(changed, step), parameters)
+    yield from in_all("specialization.dimension_default_kept", changed, step, name=operand.name, default=operand.default)
 
 
 def _matrix_types(program: Program) -> list[MatrixType]:

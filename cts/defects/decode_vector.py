@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.defect import Defect, Each, every, named, named_result
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.reference.callbacks import Argument, BlockPointers, applied_parts
@@ -77,7 +77,8 @@ class _Reading:
         return np.column_stack([self.within[:, :-1], first])
 
 
-Bend = Callable[[_Reading, _Calls], _Calls]
+Bend = Callable[[_Reading, _Calls], Mapping[str, np.ndarray]]
+"""Returns the wrong fields of the calls."""
 
 
 def _called(state: State, function: Function, memory: Memory, owners: np.ndarray, calls: _Calls, load: TensorLoad) -> np.ndarray:
@@ -115,7 +116,8 @@ def _bent(bend: Bend) -> Substitute:
             block_bytes(function),
             int(where.max()),
         )
-        calls = bend(reading, _Calls(elements.block, first, where, lane, whole_groups(elements, function)))
+        right = _Calls(elements.block, first, where, lane, whole_groups(elements, function))
+        calls = replace(right, **bend(reading, right))
         value = state.matrices[operation.result.name]
         bits = value.bits.copy()
         bits[found.accessed] = np.where(
@@ -126,91 +128,50 @@ def _bent(bend: Bend) -> Substitute:
     return step
 
 
-def _lanes_reversed(reading: _Reading, calls: _Calls) -> _Calls:
-    return replace(calls, lane=reading.width - 1 - calls.lane)
+def _next_block(reading: _Reading, calls: _Calls) -> dict[str, np.ndarray]:
+    step, offsets = reading.step, calls.offsets
+    return {"offsets": np.where(offsets + step <= reading.last_offset, offsets + step, offsets - step)}
 
 
-def _first_component(_: _Reading, calls: _Calls) -> _Calls:
-    return replace(calls, lane=np.zeros_like(calls.lane))
-
-
-def _lane_by_column(reading: _Reading, calls: _Calls) -> _Calls:
-    return replace(calls, lane=reading.column % reading.width)
-
-
-def _lane_from_slice(reading: _Reading, calls: _Calls) -> _Calls:
-    return replace(calls, lane=reading.from_slice % reading.width)
-
-
-def _next_group(reading: _Reading, calls: _Calls) -> _Calls:
-    first = (calls.within[:, -1] + reading.width) % reading.block_size
-    return replace(calls, within=reading.beginning(first))
-
-
-def _next_block(reading: _Reading, calls: _Calls) -> _Calls:
-    shifted = np.where(calls.offsets + reading.step <= reading.last_offset, calls.offsets + reading.step, calls.offsets - reading.step)
-    return replace(calls, offsets=shifted)
-
-
-def _groups_from_slice(reading: _Reading, calls: _Calls) -> _Calls:
+def _groups_from_slice(reading: _Reading, _: _Calls) -> dict[str, np.ndarray]:
     lane = np.minimum(reading.from_slice % reading.width, reading.own)
-    return replace(calls, within=reading.beginning(reading.own - lane), lane=lane)
+    return {"within": reading.beginning(reading.own - lane), "lane": lane}
 
 
-def _groups_of(reading: _Reading, calls: _Calls, width: int) -> _Calls:
+def _groups_of(reading: _Reading, width: int) -> dict[str, np.ndarray]:
     inside = reading.own % width
-    return replace(calls, within=reading.beginning(reading.own - inside), lane=inside % reading.width)
+    return {"within": reading.beginning(reading.own - inside), "lane": inside % reading.width}
 
 
-def _half_groups(reading: _Reading, calls: _Calls) -> _Calls:
-    return _groups_of(reading, calls, reading.width // 2)
-
-
-def _double_groups(reading: _Reading, calls: _Calls) -> _Calls:
-    return _groups_of(reading, calls, 2 * reading.width)
-
-
-def _own_arguments(reading: _Reading, calls: _Calls) -> _Calls:
-    return replace(calls, within=reading.within)
-
-
-def _last_arguments(reading: _Reading, calls: _Calls) -> _Calls:
-    return replace(calls, within=reading.beginning(calls.within[:, -1] + reading.width - 1))
-
-
-def _place_zero(_: _Reading, calls: _Calls) -> _Calls:
-    return replace(calls, within=np.zeros_like(calls.within))
-
-
-def _along_first_dimension(reading: _Reading, calls: _Calls) -> _Calls:
+def _along_first_dimension(reading: _Reading, _: _Calls) -> dict[str, np.ndarray]:
     lane = reading.within[:, 0] % reading.width
-    return replace(calls, within=np.column_stack([reading.within[:, 0] - lane, reading.within[:, 1:]]), lane=lane)
+    return {"within": np.column_stack([reading.within[:, 0] - lane, reading.within[:, 1:]]), "lane": lane}
 
 
-def _from_first_present(reading: _Reading, calls: _Calls) -> _Calls:
+def _from_first_present(reading: _Reading, calls: _Calls) -> dict[str, np.ndarray]:
     """Count components from the group's first element that the matrix has; also decode groups that it has only in part."""
     key = np.column_stack([reading.owners, calls.block, calls.within])
     _, group = np.unique(key, axis=0, return_inverse=True)
     group = group.reshape(-1)
     first = np.full(int(group.max()) + 1, reading.width)
     np.minimum.at(first, group, reading.lane)
-    return replace(calls, lane=reading.lane - first[group], used=np.ones_like(calls.used))
+    return {"lane": reading.lane - first[group], "used": np.ones_like(calls.used)}
 
 
-_BENDS: tuple[tuple[Bend, str], ...] = (
-    (_lanes_reversed, "decode_vector.components_reversed"),
-    (_first_component, "decode_vector.first_component"),
-    (_lane_by_column, "decode_vector.component_by_column"),
-    (_lane_from_slice, "decode_vector.component_from_slice"),
-    (_next_group, "decode_vector.next_group"),
-    (_next_block, "decode_vector.neighbouring_block"),
-    (_groups_from_slice, "decode_vector.groups_from_slice"),
-    (_half_groups, "decode_vector.groups_of_half"),
-    (_double_groups, "decode_vector.groups_of_twice"),
-    (_own_arguments, "decode_vector.arguments_of_element"),
-    (_last_arguments, "decode_vector.arguments_of_last"),
-    (_place_zero, "decode_vector.coordinates_in_block_zero"),
-    (_from_first_present, "decode_vector.components_of_present"),
+_BENDS: tuple[tuple[str, Bend], ...] = (
+    ("components_reversed", lambda reading, calls: {"lane": reading.width - 1 - calls.lane}),
+    ("first_component", lambda _, calls: {"lane": np.zeros_like(calls.lane)}),
+    ("component_by_column", lambda reading, _: {"lane": reading.column % reading.width}),
+    ("component_from_slice", lambda reading, _: {"lane": reading.from_slice % reading.width}),
+    ("next_group", lambda reading, calls: {"within": reading.beginning((calls.within[:, -1] + reading.width) % reading.block_size)}),
+    ("neighbouring_block", _next_block),
+    ("groups_from_slice", _groups_from_slice),
+    ("groups_of_half", lambda reading, _: _groups_of(reading, reading.width // 2)),
+    ("groups_of_twice", lambda reading, _: _groups_of(reading, 2 * reading.width)),
+    ("arguments_of_element", lambda reading, _: {"within": reading.within}),
+    ("arguments_of_last", lambda reading, calls: {"within": reading.beginning(calls.within[:, -1] + reading.width - 1)}),
+    ("coordinates_in_block_zero", lambda _, calls: {"within": np.zeros_like(calls.within)}),
+    ("components_of_present", _from_first_present),
 )
 
 
@@ -228,14 +189,14 @@ def _scalar_by_other_struct(state: State, operation: TensorLoad) -> None:
     load_at(state, replace(operation, decode_vector=None), addressed(state, operation), replace(at, unit=at.group_unit))
 
 
-def _vector_by_other_struct(reading: _Reading, calls: _Calls, unit: int, start: np.ndarray) -> _Calls:
-    origin = start[reading.owners]
-    return replace(calls, offsets=origin + (calls.offsets - origin) // reading.step * unit)
-
-
-def _by_first_struct(state: State, operation: TensorLoad) -> None:
+def _vector_by_other_struct(state: State, operation: TensorLoad) -> None:
     at = place(state, operation)
-    _bent(lambda reading, calls: _vector_by_other_struct(reading, calls, at.unit, at.start))(state, operation)
+
+    def bend(reading: _Reading, calls: _Calls) -> dict[str, np.ndarray]:
+        origin = at.start[reading.owners]
+        return {"offsets": origin + (calls.offsets - origin) // reading.step * at.unit}
+
+    _bent(bend)(state, operation)
 
 
 def _spilled(outside: bool) -> Substitute:
@@ -279,40 +240,34 @@ def _spilled(outside: bool) -> Substitute:
     return step
 
 
+_of = Each("decode_vector", "matrix", named_result)
+
+
 @defects_of("decode_vector", TensorLoad)
 def decode_vector_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the loads of ``program`` that have a vector decode function."""
     loads = [load for load in every(program.operations, TensorLoad) if load.decode_vector is not None and load.decode is not None]
-
-    def loaded(load: TensorLoad) -> str:
-        return named(load.result)
-
-    def yielded(some: list[TensorLoad], id_: str, step: Substitute) -> Iterator[Defect]:
-        yield from each_and_all(some, id_, "matrix", loaded, step)
-
-    for bend, id_ in _BENDS:
-        yield from yielded(loads, id_, _bent(bend))
+    for name, bend in _BENDS:
+        yield from _of(loads, name, _bent(bend))
     higher = [load for load in loads if load.layout.type.rank != 1]
-    yield from yielded(higher, "decode_vector.groups_along_first_dimension", _bent(_along_first_dimension))
-    yield from yielded(loads, "decode_vector.first_element_for_all", _lowest_for_all)
+    yield from _of(higher, "groups_along_first_dimension", _bent(_along_first_dimension))
+    yield from _of(loads, "first_element_for_all", _lowest_for_all)
     apart = [load for load in loads if _unit(load.decode) != _unit(load.decode_vector)]
-    yield from yielded(apart, "decode_vector.struct_of_scalar_function", _by_first_struct)
-    yield from yielded(apart, "decode_vector.struct_of_vector_function", _scalar_by_other_struct)
-    yield from yielded([load for load in loads if load.view is not None], "decode_vector.clipped_elements_decoded", _spilled(outside=False))
+    yield from _of(apart, "struct_of_scalar_function", _vector_by_other_struct)
+    yield from _of(apart, "struct_of_vector_function", _scalar_by_other_struct)
+    yield from _of([load for load in loads if load.view is not None], "clipped_elements_decoded", _spilled(outside=False))
     constant = [load for load in loads if load.layout.type.clamp_value is ClampMode.CONSTANT]
-    yield from yielded(constant, "decode_vector.clamped_elements_decoded", _spilled(outside=True))
+    yield from _of(constant, "clamped_elements_decoded", _spilled(outside=True))
     for load in loads:
         others = [other for other in loads if other.decode_vector != load.decode_vector]
         if others:
-            function = others[0].decode_vector
-            yield Defect("decode_vector.function_of_another_load", {load: _decoded_by(function)}, {"matrix": named(load.result)})
+            step = _decoded_by(others[0].decode_vector)
+            yield Defect("decode_vector.function_of_another_load", {load: step}, {"matrix": named(load.result)})
 
 
 def _decoded_by(function: Function | None) -> Substitute:
-    def step(state: State, operation: TensorLoad) -> None:
-        _bent(lambda _, calls: calls)(state, replace(operation, decode_vector=function))
-
-    return step
+    right = _bent(lambda _, __: {})
+    return lambda state, operation: right(state, replace(operation, decode_vector=function))
 
 
 def _unit(function: Function | None) -> int:

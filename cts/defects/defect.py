@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -47,18 +47,31 @@ class Defect:
         return glossary().kind(self.id, self.parameters)
 
 
-def every(operations: Iterable[Operation], kind: type[SomeOperation]) -> list[SomeOperation]:
-    """Return the operations of a kind in order, also from inside loops and branches; code with a stated effect counts as its effect."""
-    return [operation for operation in flattened(list(operations), effects=True) if isinstance(operation, kind)]
+def every(operations: Iterable[Operation], *kinds: type[SomeOperation]) -> list[SomeOperation]:
+    """Return the operations of one kind after the other, those of a kind in order, also from inside loops and branches; code with a stated
+    effect counts as its effect."""
+    listed = list(flattened(list(operations), effects=True))
+    return [operation for kind in kinds for operation in listed if isinstance(operation, kind)]
+
+
+def result_of(operation: Any) -> str:
+    """Return the name of the operation's result."""
+    return str(operation.result.name)
+
+
+def named_result(operation: Any) -> str:
+    """Name the matrix that is the operation's result, in words."""
+    return named(operation.result)
 
 
 def each_and_all(
     operations: Sequence[SomeOperation],
     id_: str,
     subject: str,
-    name: Callable[[SomeOperation], str],
     step: Substitute,
+    name: Callable[[SomeOperation], str] = result_of,
     also: Callable[[SomeOperation], Mapping[str, ParameterValue]] | None = None,
+    /,
     **kinds: str | int,
 ) -> Iterator[Defect]:
     """Yield the defect in each of ``operations`` alone, then in all of them.
@@ -67,8 +80,8 @@ def each_and_all(
         operations: operations of one kind.
         id_: the defect's id.
         subject: the parameter that names the operation.
-        name: gives the parameter's value for an operation.
         step: the wrong step.
+        name: gives the parameter's value for an operation.
         also: other parameters that say where one operation is.
         kinds: parameters that all of them share.
     """
@@ -77,6 +90,32 @@ def each_and_all(
         yield Defect(id_, {operation: step}, {subject: name(operation), **own, **kinds})
     if len(operations) > 1:
         yield Defect(id_, dict.fromkeys(operations, step), {subject: EVERY, **kinds})
+
+
+@dataclass(frozen=True)
+class Each:
+    """Yields defects of an area as ``each_and_all`` does: in each operation alone, then in all of them.
+
+    Attributes:
+        area: the area of the glossary.
+        subject, name, also: as in ``each_and_all``.
+    """
+
+    area: str
+    subject: str
+    name: Callable[[Any], str] = result_of
+    also: Callable[[Any], Mapping[str, ParameterValue]] | None = None
+
+    def __call__(self, operations: Sequence[SomeOperation], defect: str, step: Substitute, /, **kinds: str | int) -> Iterator[Defect]:
+        """Yield the defect called ``defect`` in the area."""
+        return each_and_all(operations, f"{self.area}.{defect}", self.subject, step, self.name, self.also, **kinds)
+
+
+def in_all(id_: str, operations: Iterable[Operation], step: Substitute, **parameters: ParameterValue) -> Iterator[Defect]:
+    """Yield the defect in all of ``operations`` together; nothing if there are none."""
+    steps = dict.fromkeys(operations, step)
+    if steps:
+        yield Defect(id_, steps, parameters)
 
 
 def named(matrix: Matrix) -> str:

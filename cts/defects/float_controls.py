@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.defect import Defect, Each, each_and_all, every, named
+from cts.defects.edits import then
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.reference.evaluate import perform
@@ -70,13 +71,11 @@ def _quotients_kept(state: State, operation: Arithmetic) -> None:
 def _then(changed: Bits) -> Substitute:
     """Perform the operation and change the bits of its result."""
 
-    def step(state: State, operation: Computation | Move) -> None:
-        perform(state, operation)
-        value = state.matrices[operation.result.name]
+    def edit(value: MatrixValue) -> MatrixValue:
         bits = changed(value.bits, value.component)
-        state.matrices[operation.result.name] = replace(value, bits=bits, known=CERTAIN, computed=False, nan_kept=False, permitted=None)
+        return replace(value, bits=bits, known=CERTAIN, computed=False, nan_kept=False, permitted=None)
 
-    return step
+    return then(edit)
 
 
 def _zeros_positive(bits: np.ndarray, component: ComponentType) -> np.ndarray:
@@ -119,23 +118,20 @@ _MOVED: Mapping[str, Bits] = {
 }
 
 
+_ON_MATRICES = (MatrixNegate, MatrixArithmetic, MatrixTimesScalar)
+_ON_VECTORS = (CooperativeVectorNegate, CooperativeVectorArithmetic, CooperativeVectorTimesScalar, CooperativeVectorFunction)
+
+
 def _computations(program: Program) -> list[Computation]:
-    found: list[Computation] = []
-    for kind in (MatrixNegate, MatrixArithmetic, MatrixTimesScalar, CooperativeVectorNegate, CooperativeVectorArithmetic):
-        found += every(program.operations, kind)
-    for on_vectors in (CooperativeVectorTimesScalar, CooperativeVectorFunction):
-        found += every(program.operations, on_vectors)
-    conversions: list[MatrixConvert | CooperativeVectorConvert] = [
-        *every(program.operations, MatrixConvert),
-        *every(program.operations, CooperativeVectorConvert),
-    ]
+    found: list[Computation] = every(program.operations, *_ON_MATRICES, *_ON_VECTORS)
+    conversions: list[MatrixConvert | CooperativeVectorConvert] = every(program.operations, MatrixConvert, CooperativeVectorConvert)
     found += [each for each in conversions if each.conversion is Conversion.F_TO_F]
     return [each for each in found if each.result.type.component.is_float]
 
 
 def _moves(program: Program) -> list[Move]:
     """Return the operations that move floats and must preserve them: loads of matrices, and vectors that are made of components."""
-    loads: list[Move] = [*every(program.operations, MatrixLoad), *every(program.operations, CooperativeVectorLoad)]
+    loads: list[Move] = every(program.operations, MatrixLoad, CooperativeVectorLoad)
     made = [each for each in every(program.operations, CompositeConstruct) if is_cooperative_vector(each.result)]
     return [each for each in [*loads, *made] if _component(each).is_float]
 
@@ -143,6 +139,9 @@ def _moves(program: Program) -> list[Move]:
 def _component(move: Move) -> ComponentType:
     assert is_matrix(move.result) or is_cooperative_vector(move.result)
     return move.result.type.component
+
+
+_of = Each("float_modes", "result", _result)
 
 
 @defects_of("float_modes", Computation, Move)
@@ -155,24 +154,21 @@ def float_control_defects(program: Program) -> Iterator[Defect]:
     def those(holds: Callable[[Modes], bool], but: str = "") -> list[Computation]:
         return [each for each, found in modes.items() if holds(found) and getattr(each, "operator", "none") != but]
 
-    def of(name: str, operations: Sequence[Computation], step: Substitute) -> Iterator[Defect]:
-        return each_and_all(operations, f"float_modes.{name}", "result", _result, step)
-
     def listed(holds: Callable[[Modes], bool], but: str = "") -> list[Computation]:
         """Return operations other than functions, to which only the modes for denormals apply."""
         return [each for each in those(holds, but) if not isinstance(each, CooperativeVectorFunction)]
 
-    yield from of("rounded_toward_zero", listed(lambda m: m.rounding == "nearest", "divide"), _with_modes({_RTE: _RTZ, _RTZ: _RTE}))
-    yield from of("rounded_to_nearest", listed(lambda m: m.rounding == "toward_zero", "divide"), _with_modes({_RTE: _RTZ, _RTZ: _RTE}))
+    yield from _of(listed(lambda m: m.rounding == "nearest", "divide"), "rounded_toward_zero", _with_modes({_RTE: _RTZ, _RTZ: _RTE}))
+    yield from _of(listed(lambda m: m.rounding == "toward_zero", "divide"), "rounded_to_nearest", _with_modes({_RTE: _RTZ, _RTZ: _RTE}))
     exchanged = _with_modes({_PRESERVE: _FLUSH, _FLUSH: _PRESERVE})
-    yield from of("denormals_flushed", those(lambda m: m.denormals == "kept", "divide"), exchanged)
-    yield from of("denormals_kept", those(lambda m: m.denormals == "flushed", "divide"), exchanged)
+    yield from _of(those(lambda m: m.denormals == "kept", "divide"), "denormals_flushed", exchanged)
+    yield from _of(those(lambda m: m.denormals == "flushed", "divide"), "denormals_kept", exchanged)
     quotients = [each for each in those(lambda m: m.denormals == "flushed") if getattr(each, "operator", "none") == "divide"]
-    yield from of("denormals_kept", quotients, _quotients_kept)
+    yield from _of(quotients, "denormals_kept", _quotients_kept)
     for name, changed in _LOST.items():
-        yield from of(name, listed(lambda m: m.special), _then(changed))
+        yield from _of(listed(lambda m: m.special), name, _then(changed))
     moves = _moves(program)
-    yield from each_and_all(moves, "float_modes.moved_denormals_flushed", "moved", _result, _then(_denormals_zero))
+    yield from each_and_all(moves, "float_modes.moved_denormals_flushed", "moved", _then(_denormals_zero), _result)
     special = [each for each in moves if modes_of(program.float_controls, _component(each)).special]
     for name, changed in _MOVED.items():
-        yield from each_and_all(special, f"float_modes.{name}", "moved", _result, _then(changed))
+        yield from each_and_all(special, f"float_modes.{name}", "moved", _then(changed), _result)

@@ -10,17 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.callbacks import in_one_order, set_result
+from cts.defects.defect import Defect, Each, every, result_of
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
 from cts.defects.known import defects_of
-from cts.reference.callbacks import Argument, BlockPointers, applied, apply, arguments, grouped, in_order, spread
-from cts.reference.evaluate import perform
+from cts.reference.callbacks import Argument, BlockPointers, applied, apply, arguments
 from cts.reference.scalars import bits_of, numbers
 from cts.reference.state import State
 from cts.reference.trees import Tree
-from cts.reference.values import MatrixValue
-from generators.numerics.formats import encode
 from generators.program.arrays import ArrayStore, AtomicOr
 from generators.program.callbacks import PerElement, Reduce
 from generators.program.control_flow import Branch, Condition, Exit, Loop, ReturnBoth, Switch
@@ -47,29 +45,25 @@ _NO_ARM = 0xFFFFFFFF
 @defects_of("function", Caller)
 def function_body_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the functions that instructions of ``program`` call."""
-    callers: list[Caller] = [*every(program.operations, Reduce), *every(program.operations, PerElement)]
+    callers: list[Caller] = every(program.operations, Reduce, PerElement)
     callers += [load for load in every(program.operations, TensorLoad) if load.decode is not None]
     for name, change in _CHANGES.items():
-        yield from _of(name, [one for one in callers if _rewritten(one, change) != one], _running(change))
+        yield from _of([one for one in callers if _rewritten(one, change) != one], name, _running(change))
     for name, wrong in _QUOTIENTS.items():
-        yield from _of(name, [one for one in callers if _has(one, _is_signed_quotient)], _performing(_is_signed_quotient, wrong))
+        yield from _of([one for one in callers if _has(one, _is_signed_quotient)], name, _performing(_is_signed_quotient, wrong))
     private = [one for one in callers if _has(one, lambda o: isinstance(o, VariableLoad) and o.variable.storage == "private")]
-    yield from _of("private_zero", private, _with_private(_zero))
+    yield from _of(private, "private_zero", _with_private(_zero))
     own = [one for one in private if _has(one, lambda o: isinstance(o, VariableLoad) and _is_set(o))]
-    yield from _of("private_of_first_instance", own if program.instances > 1 else [], _with_private(_of_first_instance))
+    yield from _of(own if program.instances > 1 else [], "private_of_first_instance", _with_private(_of_first_instance))
     elements = [one for one in callers if isinstance(one, PerElement)]
-    yield from _of("called_for_every_other_column", elements, _for_pairs)
+    yield from _of(elements, "called_for_every_other_column", _for_pairs)
     read = set().union(*map(names_read, program.operations))
     marking = [one for one in elements if _has(one, _sets_bits)]
-    yield from _of("bits_added", marking, _performing(_sets_bits, _adding(np.add)))
-    yield from _of("bits_inverted", marking, _performing(_sets_bits, _adding(np.bitwise_xor)))
-    yield from _of("dropped_as_unused", [one for one in elements if one.result.name not in read and _has(one, _writes)], _dropped)
-    yield from _of("last_element_skipped", [one for one in elements if _has(one, _writes)], _without_last)
-    yield from _of("called_for_padding", marking, _for_padding)
-
-
-def _of(name: str, callers: Sequence[Caller], step: Substitute) -> Iterator[Defect]:
-    return each_and_all(callers, f"function.{name}", "caller", lambda one: one.result.name, step, _function)
+    yield from _of(marking, "bits_added", _performing(_sets_bits, _adding(np.add)))
+    yield from _of(marking, "bits_inverted", _performing(_sets_bits, _adding(np.bitwise_xor)))
+    yield from _of([one for one in elements if one.result.name not in read and _has(one, _writes)], "dropped_as_unused", _dropped)
+    yield from _of([one for one in elements if _has(one, _writes)], "last_element_skipped", _without_last)
+    yield from _of(marking, "called_for_padding", _for_padding)
 
 
 def _function(caller: Caller) -> Mapping[str, ParameterValue]:
@@ -94,19 +88,8 @@ def _rewritten(caller: Caller, change: Change) -> Caller:
     return replace(caller, decode=new) if isinstance(caller, TensorLoad) else replace(caller, function=new)
 
 
-def _evaluated(state: State, caller: Caller) -> None:
-    """Execute the instruction, a reduction in one fixed order: a wrong function need not be commutative."""
-    if not isinstance(caller, Reduce):
-        perform(state, caller)
-        return
-    groups = grouped(caller, state.matrices[caller.matrix.name].numbers)
-    component = caller.result.type.component
-    found = spread(caller, in_order(state, caller.function, groups))
-    state.matrices[caller.result.name] = MatrixValue(component, encode(component, found), computed=component.is_float)
-
-
 def _running(change: Change) -> Substitute:
-    return lambda state, caller: _evaluated(state, _rewritten(caller, change))
+    return lambda state, caller: in_one_order(state, _rewritten(caller, change))
 
 
 def _performing(chosen: Callable[[Operation], bool], wrong: Callable[[State, Any], None]) -> Substitute:
@@ -121,7 +104,7 @@ def _performing(chosen: Callable[[Operation], bool], wrong: Callable[[State, Any
             else:
                 right(inside, operation)
 
-        _evaluated(replace(state, perform=performed), caller)
+        in_one_order(replace(state, perform=performed), caller)
 
     return step
 
@@ -168,7 +151,7 @@ def _with_private(change: Callable[[Tree], Tree]) -> Substitute:
             tree = before.get(variable.name)
             if variable.storage == "private" and tree is not None:
                 state.variables[variable.name] = change(tree)
-        _evaluated(state, caller)
+        in_one_order(state, caller)
         state.variables.update(before)
 
     return step
@@ -208,14 +191,9 @@ def _adding(combine: np.ufunc) -> Callable[[State, AtomicOr], None]:
     return step
 
 
-def _given(state: State, operation: PerElement, result: np.ndarray) -> None:
-    component = operation.result.type.component
-    state.matrices[operation.result.name] = MatrixValue(component, encode(component, result), computed=component.is_float)
-
-
 def _dropped(state: State, operation: PerElement) -> None:
     """Call nothing; the result is zero."""
-    _given(state, operation, np.zeros_like(state.matrices[operation.matrix.name].numbers))
+    set_result(state, operation.result, np.zeros_like(state.matrices[operation.matrix.name].numbers))
 
 
 def _without_last(state: State, operation: PerElement) -> None:
@@ -228,7 +206,7 @@ def _without_last(state: State, operation: PerElement) -> None:
 
     result = elements.reshape(count, size).copy()
     result[:, :-1] = applied(state, operation.function, _each(others, arguments(state, operation)), state.instances[:, None])
-    _given(state, operation, result.reshape(elements.shape))
+    set_result(state, operation.result, result.reshape(elements.shape))
 
 
 def _for_padding(state: State, operation: PerElement) -> None:
@@ -245,7 +223,7 @@ def _for_padding(state: State, operation: PerElement) -> None:
         [*places, padded, *_each(lambda one: np.pad(one, ((0, 0), (0, 1), (0, 1))) if one.shape == elements.shape else one, extra)],
         state.instances[:, None, None],
     )
-    _given(state, operation, bits[:, :-1, :-1])
+    set_result(state, operation.result, bits[:, :-1, :-1])
 
 
 def _each(change: Callable[[np.ndarray], np.ndarray], given: Sequence[Argument]) -> list[Argument]:
@@ -368,6 +346,8 @@ def _other_base(operation: Extended) -> Sequence[Operation]:
 def _argument_of_bounded(operation: Extended) -> Sequence[Operation]:
     return _unchanged(operation) if operation.which in BOUNDED else (operation,)
 
+
+_of = Each("function", "caller", result_of, _function)
 
 _CHANGES: Mapping[str, Change] = MappingProxyType(
     {

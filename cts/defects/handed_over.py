@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from cts.defects.addresses import Access, access_at
-from cts.defects.defect import Defect, every, named
+from cts.defects.defect import Defect, every, in_all, named
+from cts.defects.edits import skipped
 from cts.defects.evaluation import Substitute
-from cts.defects.glossary import ParameterValue
 from cts.defects.known import defects_of
 from cts.reference.control_flow import holds
 from cts.reference.evaluate import perform
@@ -100,20 +100,16 @@ def _lost_after_barriers(program: Program) -> Iterator[Defect]:
         barriers = [position for position, one in enumerate(operation.then) if isinstance(one, Barrier)]
         if len(barriers) < 2 or any(isinstance(one, Barrier) for one in operation.otherwise):
             continue
-        lost = [one for kind in _STORES for one in every(operation.then[barriers[1] :], kind)]
-        later = [one for kind in _STORES for one in every(program.operations[number + 1 :], kind)]
+        lost = every(operation.then[barriers[1] :], *_STORES)
+        later = every(program.operations[number + 1 :], *_STORES)
 
         def elsewhere(state: State, one: Operation, branch: Branch = operation) -> None:
             others = np.flatnonzero(~holds(state, branch.condition))
             if len(others):
                 perform(state.part(others), one)
 
-        steps: dict[Operation, Substitute] = dict.fromkeys(lost, _nothing)
+        steps: dict[Operation, Substitute] = dict.fromkeys(lost, skipped)
         yield Defect("memory.lost_after_divided_barriers", steps | dict.fromkeys(later, elsewhere))
-
-
-def _nothing(state: State, operation: Operation) -> None:
-    """Lose the store."""
 
 
 def _from(source: Array) -> Substitute:
@@ -166,8 +162,7 @@ def _first_tile(program: Program) -> Iterator[Defect]:
         def step(state: State, one: MatrixLoad, first: MatrixLoad = loads[0]) -> None:
             load(state, replace(first, result=one.result))
 
-        if others:
-            yield Defect("memory.first_tile", dict.fromkeys(others, step), {"array": name})
+        yield from in_all("memory.first_tile", others, step, array=name)
 
 
 def _array_strides(program: Program) -> Iterator[Defect]:
@@ -181,8 +176,6 @@ def _array_strides(program: Program) -> Iterator[Defect]:
 
     for array in program.arrays:
         if array.ignored_stride is not None:
-            accesses: list[Access] = [*every(program.operations, MatrixLoad), *every(program.operations, MatrixStore)]
-            users: list[Operation] = [access for access in accesses if access.array == array]
-            parameters: dict[str, ParameterValue] = {"array": array.name, "bytes": array.ignored_stride}
-            if users:
-                yield Defect("memory.stride_in_array_strides", dict.fromkeys(users, step), parameters)
+            accesses: list[Access] = every(program.operations, MatrixLoad, MatrixStore)
+            users = [access for access in accesses if access.array == array]
+            yield from in_all("memory.stride_in_array_strides", users, step, array=array.name, bytes=array.ignored_stride)

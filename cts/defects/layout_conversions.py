@@ -7,9 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from cts.defects.edits import of_first
 from cts.defects.glossary import ParameterValue, glossary
 from cts.reference.layout_conversion import Elements
 from cts.reference.layout_conversion import converted as right_converted
@@ -63,10 +65,6 @@ def _as_they_are(bits: np.ndarray) -> np.ndarray:
     return bits
 
 
-def _everything(number: int, rows: int, columns: int) -> np.ndarray:  # noqa: ARG001 (some defects depend on the number)
-    return np.ones((rows, columns), bool)
-
-
 @dataclass(frozen=True)
 class Converter:
     """A device that makes the conversions of a span; by default a correct one.
@@ -75,14 +73,14 @@ class Converter:
         source, destination: where it assumes elements to be.
         converted: how it converts them.
         arranged: how it rearranges the elements of all matrices, (matrices, rows, columns).
-        written: which elements of a matrix it writes, bool; it gets the matrix's number, rows and columns.
+        unwritten: the indices of the elements that it does not write, in the matrix with a number; None for none.
     """
 
     source: Offsets = offsets_of
     destination: Offsets = offsets_of
     converted: Convert = converted
     arranged: Callable[[np.ndarray], np.ndarray] = _as_they_are
-    written: Callable[[int, int, int], np.ndarray] = _everything
+    unwritten: Callable[[int], Any] = lambda _: None
 
     def result(self, span: Span, number: int, before: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the elements of matrix ``number`` afterwards, as bits, and which of them do not depend on memory around the source, as
@@ -102,7 +100,9 @@ class Converter:
         bits = self.arranged(bits)[number]
         memory, known = before.copy(), np.ones(len(before), bool)
         places = self.destination(last, rows, columns)
-        kept = self.written(number, rows, columns) & (places <= len(before) - last.component.bytes)
+        kept = places <= len(before) - last.component.bytes
+        if (unwritten := self.unwritten(number)) is not None:
+            kept[unwritten] = False
         scatter(memory, places[kept], bits[kept])
         known[byte_offsets(places[kept & ~inside], last.component.bytes)] = False
         read = last.offsets(rows, columns)
@@ -193,17 +193,28 @@ def _transposed(bits: np.ndarray) -> np.ndarray:
 # How elements are converted
 
 
+def _wrong(convert: Convert, applies: Callable[[ComponentType, ComponentType], bool]) -> Converter:
+    """Return a device that makes conversions between some types in a wrong way; ``applies`` takes source and destination."""
+    return Converter(converted=lambda bits, source, to: (convert if applies(source, to) else converted)(bits, source, to))
+
+
+def _differ(source: ComponentType, destination: ComponentType) -> bool:
+    return source is not destination
+
+
+def _narrows(source: ComponentType, destination: ComponentType) -> bool:
+    return destination.bits < source.bits
+
+
 def _rounded(rounding: Rounding) -> Convert:
     """Build a conversion that rounds to narrower floats by another rule; infinities and NaN stay right."""
 
     def convert(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
-        right = converted(bits, source, destination)
-        if destination.bits >= source.bits:
-            return right
         numbers = values(bits, source)
         finite = np.isfinite(numbers)
         rounded = rounding(destination, np.where(finite, numbers, 0))
-        return np.where(finite & (np.abs(rounded) <= largest_finite(destination)), encode(destination, rounded), right)
+        inside = finite & (np.abs(rounded) <= largest_finite(destination))
+        return np.where(inside, encode(destination, rounded), converted(bits, source, destination))
 
     return convert
 
@@ -217,114 +228,88 @@ def _as_bits(bits: np.ndarray, _: ComponentType, destination: ComponentType) -> 
     return bits.astype(destination.bits_dtype)
 
 
+def _flushed(bits: np.ndarray, component: ComponentType) -> np.ndarray:
+    return np.where(denormals(values(bits, component), component), bits & component.bits_dtype.type(sign_bit(component)), bits)
+
+
 def _sources_flushed(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
-    if source is destination:
-        return bits
-    flushed = np.where(denormals(values(bits, source), source), bits & source.bits_dtype.type(sign_bit(source)), bits)
-    return converted(flushed, source, destination)
+    return converted(_flushed(bits, source), source, destination)
 
 
 def _results_flushed(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
-    right = converted(bits, source, destination)
-    if source is destination:
-        return right
-    return np.where(denormals(values(right, destination), destination), right & destination.bits_dtype.type(sign_bit(destination)), right)
+    return _flushed(converted(bits, source, destination), destination)
 
 
 def _saturated(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
     right = converted(bits, source, destination)
-    if destination.bits >= source.bits:
-        return right
     numbers, largest = values(bits, source), largest_finite(destination)
     beyond = ~np.isnan(numbers) & ~(np.abs(values(right, destination)) <= largest)
     return np.where(beyond, encode(destination, np.copysign(largest, numbers)), right)
 
 
-def _zeros_positive(everywhere: bool) -> Convert:
-    def convert(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
-        right = converted(bits, source, destination)
-        if source is destination and not everywhere:
-            return right
-        return np.where(right == sign_bit(destination), 0, right).astype(right.dtype)
-
-    return convert
+def _zeros_positive(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
+    right = converted(bits, source, destination)
+    return np.where(right == sign_bit(destination), 0, right).astype(right.dtype)
 
 
 _OTHER = {COMPONENT_TYPES["e4m3"]: COMPONENT_TYPES["e5m2"], COMPONENT_TYPES["e5m2"]: COMPONENT_TYPES["e4m3"]}
 
 
 def _read_as_other(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
-    return bits if source is destination else converted(bits, _OTHER.get(source, source), destination)
+    return converted(bits, _OTHER.get(source, source), destination)
 
 
 def _written_as_other(bits: np.ndarray, source: ComponentType, destination: ComponentType) -> np.ndarray:
-    return bits if source is destination else converted(bits, source, _OTHER.get(destination, destination))
+    return converted(bits, source, _OTHER.get(destination, destination))
 
 
 def _numbers(span: Span) -> Iterator[ConversionDefect]:
     pairs = [(one.component, other.component) for one, other in pairwise(span.forms) if one.component is not other.component]
     if not pairs:
         if span.forms[0].component.is_float:
-            yield _of("zeros_positive", Converter(converted=_zeros_positive(True)), conversions="conversions that keep the type")
+            yield _of("zeros_positive", Converter(converted=_zeros_positive), conversions="conversions that keep the type")
         return
-    yield _of("zeros_positive", Converter(converted=_zeros_positive(False)), conversions="conversions to another type")
+    yield _of("zeros_positive", _wrong(_zeros_positive, _differ), conversions="conversions to another type")
     yield _of("not_converted", Converter(converted=_as_bits))
-    if any(destination.bits < source.bits for source, destination in pairs):
+    if any(_narrows(source, destination) for source, destination in pairs):
         for words, rounding in (("toward zero", toward_zero), ("half away from zero", _half_away)):
-            yield _of("rounded", Converter(converted=_rounded(rounding)), rounding=words)
-        yield _of("saturated", Converter(converted=_saturated))
-    yield _of("denormals_flushed", Converter(converted=_sources_flushed), side="given")
-    yield _of("denormals_flushed", Converter(converted=_results_flushed), side="converted")
+            yield _of("rounded", _wrong(_rounded(rounding), _narrows), rounding=words)
+        yield _of("saturated", _wrong(_saturated, _narrows))
+    yield _of("denormals_flushed", _wrong(_sources_flushed, _differ), side="given")
+    yield _of("denormals_flushed", _wrong(_results_flushed, _differ), side="converted")
     if any(source.name in FLOAT8 for source, _ in pairs):
-        yield _of("other_float8", Converter(converted=_read_as_other), access="read")
+        yield _of("other_float8", _wrong(_read_as_other, _differ), access="read")
     if any(destination.name in FLOAT8 for _, destination in pairs):
-        yield _of("other_float8", Converter(converted=_written_as_other), access="written")
+        yield _of("other_float8", _wrong(_written_as_other, _differ), access="written")
 
 
 # Which elements are converted
 
 
-def _last_zero(axis: int) -> Callable[[np.ndarray], np.ndarray]:
+def _zero(at: Any) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function that makes the elements at an index of each matrix zero."""
+
     def arranged(bits: np.ndarray) -> np.ndarray:
         kept = bits.copy()
-        np.moveaxis(kept, axis, 0)[-1] = 0
+        kept[(slice(None), *at)] = 0
         return kept
 
     return arranged
 
 
-def _last_unwritten(axis: int) -> Callable[[int, int, int], np.ndarray]:
-    def written(_: int, rows: int, columns: int) -> np.ndarray:
-        kept = np.ones((rows, columns), bool)
-        np.moveaxis(kept, axis, 0)[-1] = False
-        return kept
-
-    return written
-
-
-def _last_element_unwritten(_: int, rows: int, columns: int) -> np.ndarray:
-    kept = np.ones((rows, columns), bool)
-    kept[-1, -1] = False
-    return kept
-
-
-def _first_alone(number: int, rows: int, columns: int) -> np.ndarray:
-    return np.full((rows, columns), number == 0)
-
-
-def _first_for_all(bits: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(bits[:1], bits.shape)
+def _always(at: Any) -> Callable[[int], Any]:
+    return lambda _: at
 
 
 def _extents(span: Span) -> Iterator[ConversionDefect]:
-    for axis, (line, size) in enumerate((("row", span.rows), ("column", span.columns))):
+    for line, size, last in (("row", span.rows, np.s_[-1:, :]), ("column", span.columns, np.s_[:, -1:])):
         if size > 1:
-            yield _of("last_line_zero", Converter(arranged=_last_zero(axis + 1)), line=line)
-            yield _of("last_line_unwritten", Converter(written=_last_unwritten(axis)), line=line)
-    yield _of("last_line_unwritten", Converter(written=_last_element_unwritten), line="element")
+            yield _of("last_line_zero", Converter(arranged=_zero(last)), line=line)
+            yield _of("last_line_unwritten", Converter(unwritten=_always(last)), line=line)
+    yield _of("last_line_unwritten", Converter(unwritten=_always(np.s_[-1, -1])), line="element")
     if len(span.sources) > 1:
-        yield _of("first_matrix_alone", Converter(written=_first_alone))
-        yield _of("first_matrix_for_all", Converter(arranged=_first_for_all))
+        yield _of("first_matrix_alone", Converter(unwritten=lambda number: np.s_[:] if number else None))
+        yield _of("first_matrix_for_all", Converter(arranged=of_first))
 
 
 def layout_conversion_defects(span: Span) -> Iterator[ConversionDefect]:

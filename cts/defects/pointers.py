@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from cts.defects.addresses import access_at
-from cts.defects.defect import Defect, every
+from cts.defects.defect import Defect, every, in_all
+from cts.defects.edits import bits, of_first, skipped, then
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.reference.evaluate import perform
@@ -28,11 +29,6 @@ from generators.types import Layout, StorageClass
 Through = PointerLoad | PointerStore
 _Bend = Callable[[Place, int, int], Place]
 """Takes the right place, and the bytes of a component and of a tight line, and returns the wrong place."""
-
-
-def _all(id_: str, operations: list[Any], step: Substitute) -> Iterator[Defect]:
-    if operations:
-        yield Defect(id_, dict.fromkeys(operations, step))
 
 
 @defects_of("pointer", PointerSelect, PointerMoved)
@@ -54,11 +50,11 @@ def _chosen(program: Program) -> Iterator[Defect]:
         define(state, operation.result.name, parts_of(state, operation.pointer))
 
     selects = every(program.operations, PointerSelect)
-    yield from _all("pointer.first_chosen", selects, always(lambda operation: operation.then))
-    yield from _all("pointer.second_chosen", selects, always(lambda operation: operation.otherwise))
+    yield from in_all("pointer.first_chosen", selects, always(lambda operation: operation.then))
+    yield from in_all("pointer.second_chosen", selects, always(lambda operation: operation.otherwise))
     if program.instances > 1:
-        yield from _all("pointer.chosen_by_first_instance", selects, of_first_instance)
-    yield from _all("pointer.not_moved", every(program.operations, PointerMoved), unmoved)
+        yield from in_all("pointer.chosen_by_first_instance", selects, of_first_instance)
+    yield from in_all("pointer.not_moved", every(program.operations, PointerMoved), unmoved)
 
 
 def _bent(bend: _Bend) -> Substitute:
@@ -86,18 +82,18 @@ def _times(at: Place, unit: int) -> Place:
 
 @defects_of("pointer", Through, MatrixLoad, MatrixStore)
 def _strides(program: Program) -> Iterator[Defect]:
-    through: list[Any] = [*every(program.operations, PointerLoad), *every(program.operations, PointerStore)]
-    direct: list[Any] = [*every(program.operations, MatrixLoad), *every(program.operations, MatrixStore)]
+    through: list[Through] = every(program.operations, PointerLoad, PointerStore)
+    direct: list[MatrixLoad | MatrixStore] = every(program.operations, MatrixLoad, MatrixStore)
     untyped = [one for one in direct if one.array.is_untyped] + [one for one in through if one.pointer.type.untyped]
     if any(_component_bytes(one) > 1 for one in untyped):
-        yield from _all("pointer.stride_in_components", untyped, _bent(lambda at, component, _: _times(at, component)))
+        yield from in_all("pointer.stride_in_components", untyped, _bent(lambda at, component, _: _times(at, component)))
     if any(_pointee_bytes(one) not in (1, _component_bytes(one)) for one in untyped):
-        yield from _all("pointer.stride_in_base_elements", untyped, _bent(lambda at, _, __: _times(at, at.array.pointee.bytes)))
+        yield from in_all("pointer.stride_in_base_elements", untyped, _bent(lambda at, _, __: _times(at, at.array.pointee.bytes)))
 
     def tight(at: Place, _: int, line: int) -> Place:
         return replace(at, stride=[line // at.array.stride_bytes] * len(at.stride))
 
-    yield from _all("pointer.stride_ignored", through, _bent(tight))
+    yield from in_all("pointer.stride_ignored", through, _bent(tight))
 
 
 def _component_bytes(access: Any) -> int:
@@ -112,14 +108,14 @@ def _pointee_bytes(access: Any) -> int:
 @defects_of("pointer", MatrixLoad, MatrixStore)
 def _base_types(program: Program) -> Iterator[Defect]:
     """Yield defects: the index of an untyped chain counts elements of the variable's own type."""
-    direct: list[Any] = [*every(program.operations, MatrixLoad), *every(program.operations, MatrixStore)]
+    direct: list[MatrixLoad | MatrixStore] = every(program.operations, MatrixLoad, MatrixStore)
     found = [one for one in direct if one.array.is_untyped and one.array.owner.pointee.bytes != one.array.pointee.bytes]
 
     def owners(at: Place, _: int, __: int) -> Place:
         owner = at.array.owner.pointee
         return replace(at, array=replace(at.array, pointee=owner, length=at.array.bytes // owner.bytes))
 
-    yield from _all("pointer.base_type_ignored", found, _bent(owners))
+    yield from in_all("pointer.base_type_ignored", found, _bent(owners))
 
 
 @defects_of("descriptor", ElementPointer)
@@ -134,10 +130,10 @@ def _descriptors(program: Program) -> Iterator[Defect]:
 
         return step
 
-    yield from _all("descriptor.first_chosen", chosen, other(lambda which, _: np.zeros_like(which)))
-    yield from _all("descriptor.next_chosen", chosen, other(lambda which, count: (which + np.uint64(1)) % np.uint64(count)))
+    yield from in_all("descriptor.first_chosen", chosen, other(lambda which, _: np.zeros_like(which)))
+    yield from in_all("descriptor.next_chosen", chosen, other(lambda which, count: (which + np.uint64(1)) % np.uint64(count)))
     if any(one.non_uniform for one in chosen):
-        yield from _all("descriptor.chosen_by_first_instance", chosen, other(lambda which, _: np.full_like(which, which[0])))
+        yield from in_all("descriptor.chosen_by_first_instance", chosen, other(lambda which, _: of_first(which)))
 
 
 @defects_of("workgroup_block", MatrixLoad)
@@ -145,16 +141,11 @@ def _blocks(program: Program) -> Iterator[Defect]:
     """Yield defects: loads from a block that shares another block's bytes return zeros, or ignore the offset of their block's array."""
     shared = [one for one in every(program.operations, MatrixLoad) if _is_alias(one)]
 
-    def apart(state: State, access: MatrixLoad) -> None:
-        perform(state, access)
-        value = state.matrices[access.result.name]
-        state.matrices[access.result.name] = replace(value, bits=np.zeros_like(value.bits))
-
     def unshifted(at: Place, _: int, __: int) -> Place:
         return replace(at, array=replace(at.array, block=at.array.owner.block))
 
-    yield from _all("workgroup_block.not_shared", shared, apart)
-    yield from _all("workgroup_block.offset_ignored", shared, _bent(unshifted))
+    yield from in_all("workgroup_block.not_shared", shared, then(bits(np.zeros_like)))
+    yield from in_all("workgroup_block.offset_ignored", shared, _bent(unshifted))
 
 
 def _is_alias(operation: Operation) -> bool:
@@ -177,12 +168,8 @@ def _entry_points(program: Program) -> Iterator[Defect]:
 
         if same and all(mine == theirs for mine, theirs in zip(program.arrays, other.arrays, strict=True)):
             first, *rest = program.operations
-            yield Defect("entry_point.other_runs", {first: run, **dict.fromkeys(rest, _nothing)})
+            yield Defect("entry_point.other_runs", {first: run, **dict.fromkeys(rest, skipped)})
         yield from _other_constants(program, other)
-
-
-def _nothing(_: State, __: Operation) -> None:
-    """Skip the operation."""
 
 
 def _other_constants(program: Program, other: Program) -> Iterator[Defect]:

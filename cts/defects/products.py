@@ -9,7 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.defect import Defect, each_and_all, every, named, result_of
+from cts.defects.edits import Edit, exchanged, instead, of_first, part, then, transposed, zeroed
 from cts.defects.evaluation import Substitute, substituting
 from cts.defects.glossary import ParameterValue
 from cts.defects.known import defects_of
@@ -24,121 +25,78 @@ from generators.program.control_flow import Loop
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Operation
 from generators.program.program import Program
-from generators.program.values import Matrix
 from generators.program.walking import flattened, results
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands
 
 Operands = tuple[MatrixValue, MatrixValue, MatrixValue]
-Exchange = Callable[[MatrixValue, MatrixValue, MatrixValue], Operands]
-"""Takes A, B and C, and returns other operands."""
 
 
 def _operands(state: State, operation: MatrixMulAdd) -> Operands:
     return state.matrices[operation.a.name], state.matrices[operation.b.name], state.matrices[operation.c.name]
 
 
-def _with_flags(flags: Callable[[MatrixOperands], MatrixOperands]) -> Substitute:
+def _with(**edits: Edit) -> Substitute:
+    """Build a step that edits the operands ``a``, ``b`` and ``c`` that are named."""
+
     def step(state: State, operation: MatrixMulAdd) -> None:
-        given = operation.operands or MatrixOperands.NONE
-        state.matrices[operation.result.name] = multiply_add(*_operands(state, operation), operation.result.type.component, flags(given))
+        a, b, c = (
+            edits[letter](value) if letter in edits else value for letter, value in zip("abc", _operands(state, operation), strict=True)
+        )
+        state.matrices[operation.result.name] = multiply_add(a, b, c, operation.result.type.component, operation.operands)
 
     return step
 
 
-def _exchanged(exchange: Exchange) -> Substitute:
-    def step(state: State, operation: MatrixMulAdd) -> None:
-        a, b, c = exchange(*_operands(state, operation))
-        value = multiply_add(a, b, c, operation.result.type.component, operation.operands)
-        if value.bits.shape[1:] != operation.result.type.shape:
-            raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "the exchanged operands give a result of another shape")
-        state.matrices[operation.result.name] = value
-
-    return step
+def _flags(operation: MatrixMulAdd) -> MatrixOperands:
+    return operation.operands or MatrixOperands.NONE
 
 
-def _zero(value: MatrixValue) -> MatrixValue:
-    return MatrixValue(value.component, np.zeros_like(value.bits))
+def _toggled(flag: MatrixOperands) -> Substitute:
+    return instead(lambda operation: replace(operation, operands=_flags(operation) ^ flag))
 
 
-def _transpose(value: MatrixValue) -> MatrixValue:
-    return MatrixValue(value.component, np.ascontiguousarray(value.bits.transpose(0, 2, 1)))
+def _only(kept: MatrixOperands) -> Substitute:
+    """Build a step that ignores all other flags."""
+    return instead(lambda operation: replace(operation, operands=_flags(operation) & kept))
 
 
-def _square(*values: MatrixValue) -> bool:
-    return all(value.bits.shape[1] == value.bits.shape[2] and not isinstance(value.known, Envelope) for value in values)
-
-
-def _require_square(*values: MatrixValue) -> None:
-    if not _square(*values):
-        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "a matrix that is not square cannot take the place of its transpose")
-
-
-def _without_c(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
-    return a, b, _zero(c)
-
-
-def _c_twice(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
-    component = c.component
-    doubled = encode(component, nearest(component, 2 * c.numbers)) if component.is_float else c.bits + c.bits
-    return a, b, MatrixValue(component, doubled)
-
-
-def _without_product(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
-    return _zero(a), b, c
-
-
-def _swapped(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
+def _factors_exchanged(state: State, operation: MatrixMulAdd) -> None:
+    a, b, _ = _operands(state, operation)
     if a.component != b.component:
         raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "operands of different types cannot be exchanged")
-    return b, a, c
+    exchanged("a", "b")(state, operation)
 
 
-def _a_transposed(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
-    _require_square(a)
-    return _transpose(a), b, c
+def _twice(value: MatrixValue) -> MatrixValue:
+    component = value.component
+    doubled = encode(component, nearest(component, 2 * value.numbers)) if component.is_float else value.bits + value.bits
+    return MatrixValue(component, doubled)
 
 
-def _b_transposed(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
-    _require_square(b)
-    return a, _transpose(b), c
+def _turned(value: MatrixValue) -> MatrixValue:
+    """Return the transpose, which is not known of sums that an envelope bounds."""
+    if isinstance(value.known, Envelope):
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "a matrix that is not square cannot take the place of its transpose")
+    return transposed(value)
 
 
-def _both_transposed(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
-    _require_square(a, b)
-    return _transpose(a), _transpose(b), c
+def _half(axis: int, first: bool) -> Edit:
+    """Return a function that keeps the first or the second half along an axis."""
 
+    def edit(value: MatrixValue) -> MatrixValue:
+        half = value.bits.shape[axis] // 2
+        return part(axis, slice(half) if first else slice(half, None))(value)
 
-def _c_transposed(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
-    _require_square(c)
-    return a, b, _transpose(c)
-
-
-def _half(first: bool) -> Exchange:
-    def exchange(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
-        half = a.bits.shape[2] // 2
-        part = slice(0, half) if first else slice(half, None)
-        return (
-            MatrixValue(a.component, np.ascontiguousarray(a.bits[:, :, part])),
-            MatrixValue(b.component, np.ascontiguousarray(b.bits[:, part, :])),
-            c,
-        )
-
-    return exchange
+    return edit
 
 
 def _of_first_instance(value: MatrixValue) -> MatrixValue:
-    return MatrixValue(value.component, np.ascontiguousarray(np.broadcast_to(value.bits[:1], value.bits.shape)))
+    return MatrixValue(value.component, np.ascontiguousarray(of_first(value.bits)))
 
 
 def _flushed(value: MatrixValue) -> MatrixValue:
     tiny = denormals(value.numbers, value.component)
     return MatrixValue(value.component, np.where(tiny, value.component.bits_dtype.type(0), value.bits))
-
-
-def _result_transposed(state: State, operation: MatrixMulAdd) -> None:
-    value = multiply_add(*_operands(state, operation), operation.result.type.component, operation.operands)
-    _require_square(value)
-    state.matrices[operation.result.name] = replace(_transpose(value), computed=value.computed)
 
 
 def _c_only_first(operation: MatrixMulAdd) -> Substitute:
@@ -147,10 +105,7 @@ def _c_only_first(operation: MatrixMulAdd) -> Substitute:
 
     def step(state: State, _: MatrixMulAdd) -> None:
         nonlocal done
-        a, b, c = _operands(state, operation)
-        state.matrices[operation.result.name] = multiply_add(
-            a, b, _zero(c) if done else c, operation.result.type.component, operation.operands
-        )
+        (_with(c=zeroed) if done else _with())(state, operation)
         done = True
 
     return step
@@ -179,11 +134,8 @@ def _narrow_float(narrow: ComponentType, order: str, truncating: bool) -> Substi
     return step
 
 
-def _narrow_c(narrow: ComponentType) -> Exchange:
-    def exchange(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
-        return a, b, MatrixValue(c.component, encode(c.component, nearest(narrow, c.numbers)))
-
-    return exchange
+def _narrowed(narrow: ComponentType) -> Edit:
+    return lambda value: MatrixValue(value.component, encode(value.component, nearest(narrow, value.numbers)))
 
 
 def _to_bits(numbers: np.ndarray, bits: int) -> np.ndarray:
@@ -192,8 +144,8 @@ def _to_bits(numbers: np.ndarray, bits: int) -> np.ndarray:
     return np.asarray(np.ldexp(np.rint(np.ldexp(significand, bits)), exponent - bits))
 
 
-def _rounded_value(value: MatrixValue, bits: int) -> MatrixValue:
-    return MatrixValue(value.component, encode(value.component, _to_bits(value.numbers, bits)))
+def _rounded(bits: int) -> Edit:
+    return lambda value: MatrixValue(value.component, encode(value.component, _to_bits(value.numbers, bits)))
 
 
 def _of_exact(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
@@ -209,107 +161,78 @@ def _of_exact(change: Callable[[np.ndarray], np.ndarray]) -> Substitute:
 def _narrow_integer(bits: int, signed: bool) -> Substitute:
     """Build a step that keeps the sum in an integer of ``bits``, then extends it."""
 
-    def step(state: State, operation: MatrixMulAdd) -> None:
-        result = operation.result.type.component
-        value = multiply_add(*_operands(state, operation), result, operation.operands)
+    def edit(value: MatrixValue) -> MatrixValue:
         low = value.bits.astype(np.uint64) & np.uint64((1 << bits) - 1)
         if signed:
             # The highest of the kept bits is the sign: extend it.
             sign = np.uint64(1 << (bits - 1))
             low = (low ^ sign) - sign
-        state.matrices[operation.result.name] = MatrixValue(result, low.astype(result.bits_dtype))
+        return MatrixValue(value.component, low.astype(value.component.bits_dtype))
 
-    return step
-
-
-def _sum(operation: MatrixMulAdd) -> str:
-    return operation.result.name
+    return then(edit)
 
 
 def _flag_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
-    sides: tuple[tuple[MatrixOperands, Callable[[MatrixMulAdd], Matrix], str], ...] = (
-        (MatrixOperands.A_SIGNED, lambda o: o.a, "A"),
-        (MatrixOperands.B_SIGNED, lambda o: o.b, "B"),
-        (MatrixOperands.C_SIGNED, lambda o: o.c, "C"),
-    )
-    for flag, matrix, letter in sides:
-        signed = [o for o in operations if (o.operands or MatrixOperands.NONE) & flag]
-        unsigned = [o for o in operations if not (o.operands or MatrixOperands.NONE) & flag]
+    for letter, flag in (("A", MatrixOperands.A_SIGNED), ("B", MatrixOperands.B_SIGNED), ("C", MatrixOperands.C_SIGNED)):
 
-        def name(operation: MatrixMulAdd, matrix: Callable[[MatrixMulAdd], Matrix] = matrix) -> str:
-            return named(matrix(operation))
+        def name(operation: MatrixMulAdd, operand: str = letter.lower()) -> str:
+            return named(getattr(operation, operand))
 
-        def cleared(flags: MatrixOperands, flag: MatrixOperands = flag) -> MatrixOperands:
-            return flags & ~flag
-
-        def added(flags: MatrixOperands, flag: MatrixOperands = flag) -> MatrixOperands:
-            return flags | flag
-
-        yield from each_and_all(signed, "multiply_add.sign_ignored", "factor", name, _with_flags(cleared), operand=letter)
-        yield from each_and_all(unsigned, "multiply_add.sign_assumed", "factor", name, _with_flags(added), operand=letter)
-    inputs = MatrixOperands.A_SIGNED | MatrixOperands.B_SIGNED
-    saturation_only = _with_flags(lambda f: f & MatrixOperands.SATURATING_ACCUMULATION)
-    yield Defect("multiply_add.factor_signs_ignored", dict.fromkeys(operations, _with_flags(lambda f: f & ~inputs)))
-    yield Defect("multiply_add.signs_ignored", dict.fromkeys(operations, saturation_only))
-    other_sign = _with_flags(lambda f: f ^ MatrixOperands.RESULT_SIGNED)
-    yield from each_and_all(operations, "multiply_add.saturates_by_other_sign", "sum", _sum, other_sign)
-    saturating = [o for o in operations if (o.operands or MatrixOperands.NONE) & MatrixOperands.SATURATING_ACCUMULATION]
-    wrapping = [o for o in operations if o not in saturating]
-    toggled = _with_flags(lambda f: f ^ MatrixOperands.SATURATING_ACCUMULATION)
-    yield from each_and_all(saturating, "multiply_add.saturation_ignored", "sum", _sum, toggled)
-    yield from each_and_all(wrapping, "multiply_add.saturation_assumed", "sum", _sum, toggled)
+        signed = [o for o in operations if _flags(o) & flag]
+        unsigned = [o for o in operations if not _flags(o) & flag]
+        yield from each_and_all(signed, "multiply_add.sign_ignored", "factor", _toggled(flag), name, operand=letter)
+        yield from each_and_all(unsigned, "multiply_add.sign_assumed", "factor", _toggled(flag), name, operand=letter)
+    factors, saturation = MatrixOperands.A_SIGNED | MatrixOperands.B_SIGNED, MatrixOperands.SATURATING_ACCUMULATION
+    yield Defect("multiply_add.factor_signs_ignored", dict.fromkeys(operations, _only(~factors)))
+    yield Defect("multiply_add.signs_ignored", dict.fromkeys(operations, _only(saturation)))
+    saturating = [o for o in operations if _flags(o) & saturation]
+    wrapping = [o for o in operations if not _flags(o) & saturation]
+    for chosen, name_, toggled in (
+        (operations, "saturates_by_other_sign", MatrixOperands.RESULT_SIGNED),
+        (saturating, "saturation_ignored", saturation),
+        (wrapping, "saturation_assumed", saturation),
+    ):
+        yield from each_and_all(chosen, f"multiply_add.{name_}", "sum", _toggled(toggled))
 
 
-_EXCHANGES: tuple[tuple[str, Exchange], ...] = (
-    ("multiply_add.without_c", _without_c),
-    ("multiply_add.c_twice", _c_twice),
-    ("multiply_add.without_product", _without_product),
-    ("multiply_add.factors_exchanged", _swapped),
-    ("multiply_add.a_transposed", _a_transposed),
-    ("multiply_add.b_transposed", _b_transposed),
-    ("multiply_add.factors_transposed", _both_transposed),
-    ("multiply_add.c_transposed", _c_transposed),
-    ("multiply_add.first_half_of_k", _half(True)),
-    ("multiply_add.second_half_of_k", _half(False)),
+_OPERANDS: tuple[tuple[str, Substitute], ...] = (
+    ("multiply_add.without_c", _with(c=zeroed)),
+    ("multiply_add.c_twice", _with(c=_twice)),
+    ("multiply_add.without_product", _with(a=zeroed)),
+    ("multiply_add.factors_exchanged", _factors_exchanged),
+    ("multiply_add.a_transposed", _with(a=_turned)),
+    ("multiply_add.b_transposed", _with(b=_turned)),
+    ("multiply_add.factors_transposed", _with(a=_turned, b=_turned)),
+    ("multiply_add.c_transposed", _with(c=_turned)),
+    ("multiply_add.first_half_of_k", _with(a=_half(2, True), b=_half(1, True))),
+    ("multiply_add.second_half_of_k", _with(a=_half(2, False), b=_half(1, False))),
 )
 
-_INSTANCE_EXCHANGES: tuple[tuple[str, Exchange], ...] = (
-    ("multiply_add.a_of_first_instance", lambda a, b, c: (_of_first_instance(a), b, c)),
-    ("multiply_add.b_of_first_instance", lambda a, b, c: (a, _of_first_instance(b), c)),
-    ("multiply_add.c_of_first_instance", lambda a, b, c: (a, b, _of_first_instance(c))),
+_INSTANCES: tuple[tuple[str, Substitute], ...] = (
+    ("multiply_add.a_of_first_instance", _with(a=_of_first_instance)),
+    ("multiply_add.b_of_first_instance", _with(b=_of_first_instance)),
+    ("multiply_add.c_of_first_instance", _with(c=_of_first_instance)),
 )
 
 
 def _bit_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
     """Yield defects: operands or sums keep a number of bits that no type has."""
     first = operations[0]
-    factors: tuple[tuple[str, Matrix, Callable[[int], Exchange]], ...] = (
-        ("A", first.a, lambda bits: lambda a, b, c: (_rounded_value(a, bits), b, c)),
-        ("B", first.b, lambda bits: lambda a, b, c: (a, _rounded_value(b, bits), c)),
-    )
-    for letter, matrix, exchange in factors:
+    for letter, matrix in (("a", first.a), ("b", first.b)):
         for bits in (8, 10):
             if bits < matrix.type.component.precision:
-                parameters: dict[str, ParameterValue] = {"operand": letter, "bits": bits}
-                yield Defect("multiply_add.factor_rounded", dict.fromkeys(operations, _exchanged(exchange(bits))), parameters)
+                steps: dict[Operation, Substitute] = dict.fromkeys(operations, _with(**{letter: _rounded(bits)}))
+                yield Defect("multiply_add.factor_rounded", steps, {"operand": letter.upper(), "bits": bits})
     if first.c.type.component.precision > _C_BITS:
-
-        def narrow(a: MatrixValue, b: MatrixValue, c: MatrixValue) -> Operands:
-            return a, b, _rounded_value(c, _C_BITS)
-
-        yield Defect("multiply_add.c_in_bits", dict.fromkeys(operations, _exchanged(narrow)), {"bits": _C_BITS})
+        yield Defect("multiply_add.c_in_bits", dict.fromkeys(operations, _with(c=_rounded(_C_BITS))), {"bits": _C_BITS})
     precision = first.result.type.component.precision
     if precision > _SUM_BITS:
         step = _of_exact(lambda numbers: _to_bits(numbers, _SUM_BITS))
         yield Defect("multiply_add.sum_in_bits", dict.fromkeys(operations, step), {"bits": _SUM_BITS})
     for bits in (8, 12, 16, 20):
         if bits < precision:
-            step = _of_exact(partial(_scaled, 1 + 2.0**-bits))
+            step = _of_exact(partial(np.multiply, 1 + 2.0**-bits))
             yield Defect("multiply_add.relative_error", dict.fromkeys(operations, step), {"bits": bits})
-
-
-def _scaled(factor: float, numbers: np.ndarray) -> np.ndarray:
-    return numbers * factor
 
 
 _C_BITS, _SUM_BITS = 14, 20
@@ -332,15 +255,11 @@ def _float_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
                 step = _narrow_float(narrow, order, truncating)
                 yield Defect(id_, dict.fromkeys(operations, step), {"type": name, "rounding": how})
         if narrow.precision < operations[0].c.type.component.precision:
-            yield Defect("multiply_add.c_rounded", dict.fromkeys(operations, _exchanged(_narrow_c(narrow))), {"type": name})
+            yield Defect("multiply_add.c_rounded", dict.fromkeys(operations, _with(c=_narrowed(narrow))), {"type": name})
     yield from _bit_defects(operations)
-    flushes: tuple[tuple[str, Exchange], ...] = (
-        ("A", lambda a, b, c: (_flushed(a), b, c)),
-        ("B", lambda a, b, c: (a, _flushed(b), c)),
-        ("C", lambda a, b, c: (a, b, _flushed(c))),
-    )
-    for letter, exchange in flushes:
-        yield Defect("multiply_add.denormals_flushed", dict.fromkeys(operations, _exchanged(exchange)), {"operand": letter})
+    for letter in "abc":
+        steps: dict[Operation, Substitute] = dict.fromkeys(operations, _with(**{letter: _flushed}))
+        yield Defect("multiply_add.denormals_flushed", steps, {"operand": letter.upper()})
 
 
 def _stale(earlier: MatrixMulAdd, operand: str) -> Substitute:
@@ -348,7 +267,7 @@ def _stale(earlier: MatrixMulAdd, operand: str) -> Substitute:
 
     def step(state: State, operation: MatrixMulAdd) -> None:
         old = state.matrices[getattr(earlier, operand).name]
-        _exchanged(lambda a, b, c: (old, b, c) if operand == "a" else (a, old, c))(state, operation)
+        _with(**{operand: lambda _: old})(state, operation)
 
     return step
 
@@ -359,7 +278,7 @@ def _stale_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
         for operand, id_ in (("a", "multiply_add.stale_a"), ("b", "multiply_add.stale_b")):
             old, own = getattr(earlier, operand), getattr(operation, operand)
             if old != own and old.type == own.type:
-                yield Defect(id_, {operation: _stale(earlier, operand)}, {"sum": _sum(operation)})
+                yield Defect(id_, {operation: _stale(earlier, operand)}, {"sum": result_of(operation)})
 
 
 def _one_late(operation: MatrixMulAdd, operand: str, kept: dict[str, MatrixValue]) -> Substitute:
@@ -371,7 +290,7 @@ def _one_late(operation: MatrixMulAdd, operand: str, kept: dict[str, MatrixValue
         if old.bits.shape != own.bits.shape:
             raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "other scope instances execute this iteration")
         kept[operand] = own
-        _exchanged(lambda a, b, c: (old, b, c) if operand == "a" else (a, old, c))(state, operation)
+        _with(**{operand: lambda _: old})(state, operation)
 
     return step
 
@@ -390,7 +309,7 @@ def _late_defects(around: Loop) -> Iterator[Defect]:
                 loop(state, loop_)
                 state.perform = before
 
-            yield Defect(id_, {around: late}, {"sum": _sum(operation)})
+            yield Defect(id_, {around: late}, {"sum": result_of(operation)})
 
 
 @defects_of("multiply_add", MatrixMulAdd)
@@ -402,9 +321,9 @@ def product_defects(program: Program) -> Iterator[Defect]:
     integers = not operations[0].result.type.component.is_float
     if integers:
         yield from _flag_defects(operations)
-    for id_, exchange in _EXCHANGES + (_INSTANCE_EXCHANGES if program.instances > 1 else ()):
-        yield from each_and_all(operations, id_, "sum", _sum, _exchanged(exchange))
-    yield from each_and_all(operations, "multiply_add.result_transposed", "sum", _sum, _result_transposed)
+    for id_, step in _OPERANDS + (_INSTANCES if program.instances > 1 else ()):
+        yield from each_and_all(operations, id_, "sum", step)
+    yield from each_and_all(operations, "multiply_add.result_transposed", "sum", then(_turned))
     for around in every(program.operations, Loop):
         inside = every(around.body, MatrixMulAdd)
 

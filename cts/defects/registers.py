@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.defect import Defect, each_and_all, every, named, named_result
+from cts.defects.edits import part
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.reference.muladd import muladd, multiply_add
@@ -24,11 +25,6 @@ _FRAGMENTS = (8, 16, 32)
 """How many columns of A hardware, or a driver's lowering, multiplies at once."""
 
 
-def _part(value: MatrixValue, axis: int, count: int) -> MatrixValue:
-    kept = (slice(None),) * axis + (slice(0, count),)
-    return MatrixValue(value.component, np.ascontiguousarray(value.bits[kept]))
-
-
 def _overwriting(fragment: int) -> Substitute:
     def step(state: State, operation: MatrixMulAdd) -> None:
         a, b, c = (state.matrices[matrix.name] for matrix in (operation.a, operation.b, operation.c))
@@ -37,8 +33,8 @@ def _overwriting(fragment: int) -> Substitute:
         if count <= 0:
             raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "one fragment leaves no partial sum")
         muladd(state, operation)
-        component = operation.c.type.component
-        _overwrite(state, operation.c.name, multiply_add(_part(a, 2, count), _part(b, 1, count), c, component, operation.operands))
+        first, second = part(2, slice(count))(a), part(1, slice(count))(b)
+        _overwrite(state, operation.c.name, multiply_add(first, second, c, operation.c.type.component, operation.operands))
 
     return step
 
@@ -65,7 +61,7 @@ def _objects(program: Program) -> Iterator[Defect]:
     operations = list(flattened(program.operations, effects=True))
     read = {name for operation in operations if not isinstance(operation, TensorLoad) for name in names_read(operation, inside=False)}
     loads = [load for load in every(program.operations, TensorLoad) if load.before.name in read]
-    yield from each_and_all(loads, "tensor_access.object_overwritten", "matrix", lambda load: named(load.result), _into_object)
+    yield from each_and_all(loads, "tensor_access.object_overwritten", "matrix", _into_object, named_result)
 
 
 @defects_of("multiply_add", MatrixMulAdd, TensorLoad)
@@ -81,8 +77,8 @@ def overwritten_defects(program: Program) -> Iterator[Defect]:
             long,
             "multiply_add.c_overwritten",
             "operand_c",
-            lambda one: named(one.c),
             _overwriting(fragment),
-            also=lambda one: {"result": one.result.name},
+            lambda one: named(one.c),
+            lambda one: {"result": one.result.name},
             fragment=fragment,
         )

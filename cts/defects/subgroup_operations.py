@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.edits import instead, of_other_sign
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.reference.evaluate import perform
@@ -18,7 +19,6 @@ from generators.program.program import Program
 from generators.program.subgroup_operations import (
     BallotCount,
     BallotFind,
-    Group,
     SubgroupAllEqual,
     SubgroupBallot,
     SubgroupBroadcast,
@@ -28,7 +28,6 @@ from generators.program.subgroup_operations import (
     SubgroupShuffle,
     SubgroupVote,
 )
-from generators.types import COMPONENT_TYPES
 
 _NAMES = {
     SubgroupReduce: "reduction",
@@ -41,7 +40,6 @@ _NAMES = {
     SubgroupBroadcast: "broadcast",
     SubgroupShuffle: "shuffle",
 }
-_OTHER_SIGN = {"u32": "s32", "s32": "u32"}
 
 
 @defects_of("subgroup", SubgroupOperation)
@@ -61,22 +59,16 @@ def subgroup_defects(program: Program) -> Iterator[Defect]:
         alone = [one for one in combining if not isinstance(one, SubgroupBroadcast | SubgroupShuffle)]
         yield from _each(alone, "subgroup.halves_apart", name, _regrouped(_in_halves(size)))
         yield from _each([one for one in combining if hasattr(one, "value")], "subgroup.own_value", name, _own_value)
-    arms = [
-        arm
-        for region in every(program.operations, PerInvocation)
-        for branch in every(region.body, Branch)
-        for arm in (branch.then, branch.otherwise)
-    ]
-    diverged = [one for arm in arms for one in every(arm, SubgroupOperation)]
+    branches = [one for region in every(program.operations, PerInvocation) for one in every(region.body, Branch)]
+    diverged = [one for branch in branches for arm in (branch.then, branch.otherwise) for one in every(arm, SubgroupOperation)]
     for name, operations in _by_name([one for one in diverged if _asks_all(one)]):
         yield from _each(operations, "subgroup.inactive_counted", name, _inactive_counted)
     scans = [one for one in found if isinstance(one, SubgroupReduce | BallotCount) and one.group != "reduce"]
     for name, operations in _by_name(scans):
-        yield from _each(operations, "subgroup.scan_of_other_kind", name, _of_other_kind)
-    compared = [
-        one for one in found if isinstance(one, SubgroupReduce) and one.operator in ("min", "max") and one.result.type.name in _OTHER_SIGN
-    ]
-    yield from _each(compared, "subgroup.compared_by_other_sign", None, _by_other_sign)
+        yield from _each(operations, "subgroup.scan_of_other_kind", name, instead(_of_other_kind))
+    extremes = [one for one in found if isinstance(one, SubgroupReduce) and one.operator in ("min", "max")]
+    compared = [one for one in extremes if one.result.type.name in ("u32", "s32")]
+    yield from _each(compared, "subgroup.compared_by_other_sign", None, instead(_by_other_sign))
 
 
 def _by_name(operations: Sequence[SubgroupOperation]) -> Iterator[tuple[str, list[SubgroupOperation]]]:
@@ -88,7 +80,7 @@ def _by_name(operations: Sequence[SubgroupOperation]) -> Iterator[tuple[str, lis
 
 def _each(operations: Sequence[SubgroupOperation], id_: str, name: str | None, step: Substitute) -> Iterator[Defect]:
     kinds = {"operation": name} if name else {}
-    yield from each_and_all(operations, id_, "subgroup_result", lambda one: one.result.name, _in_lanes(step), None, **kinds)
+    yield from each_and_all(operations, id_, "subgroup_result", _in_lanes(step), **kinds)
 
 
 def _asks_all(operation: SubgroupOperation) -> bool:
@@ -156,12 +148,10 @@ def _inactive_counted(state: State, operation: SubgroupOperation) -> None:
     _moved(state, operation.result.name, everyone.positions(state.instances), whole)
 
 
-def _of_other_kind(state: State, operation: SubgroupReduce | BallotCount) -> None:
-    other: Group = "exclusive" if operation.group == "inclusive" else "inclusive"
-    perform(state, replace(operation, group=other))
+def _of_other_kind(operation: SubgroupReduce | BallotCount) -> SubgroupReduce | BallotCount:
+    return replace(operation, group="exclusive" if operation.group == "inclusive" else "inclusive")
 
 
-def _by_other_sign(state: State, operation: SubgroupReduce) -> None:
-    component = COMPONENT_TYPES[_OTHER_SIGN[operation.result.type.name]]
-    other = replace(operation, result=replace(operation.result, type=component))
-    perform(state, other)
+def _by_other_sign(operation: SubgroupReduce) -> SubgroupReduce:
+    component = of_other_sign(operation.result.type)
+    return replace(operation, result=replace(operation.result, type=component))

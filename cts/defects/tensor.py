@@ -17,7 +17,6 @@ from cts.reference.tensor import LayoutState, layout_set, layout_state, row_majo
 from generators.program.program import Program
 from generators.program.tensor import LayoutSet, LayoutSetting
 
-_16_BITS = 0xFFFF
 _SIGN_24 = 1 << 23
 _ENDLESS = 0xFFFFFFFF
 
@@ -30,91 +29,59 @@ class _Change:
     after: LayoutState
 
 
-Bend = Callable[[_Change], LayoutState]
-"""Returns the layout that a wrong instruction leaves."""
+Bend = Callable[[_Change], Mapping[str, np.ndarray]]
+"""Returns the wrong fields of the layout after an instruction."""
 
 
 def _keeps(field: str) -> Bend:
     """Return a function that leaves the field unchanged."""
-    return lambda change: replace(change.after, **{field: getattr(change.before, field)})
+    return lambda change: {field: getattr(change.before, field)}
 
 
 def _turned(field: str) -> Bend:
     """Return a function that reverses the field: it sets the innermost dimension first."""
-    return lambda change: replace(change.after, **{field: getattr(change.after, field)[:, ::-1]})
+    return lambda change: {field: getattr(change.after, field)[:, ::-1]}
 
 
-def _rounded_down(change: _Change) -> LayoutState:
-    return replace(change.after, stride=row_major(change.after.dimension // change.after.block_size))
+def _masked(field: str, mask: int) -> Bend:
+    """Return a function that keeps the low bits of the field."""
+
+    def bend(change: _Change) -> Mapping[str, np.ndarray]:
+        own = getattr(change.after, field)
+        return {field: own & own.dtype.type(mask)}
+
+    return bend
 
 
-def _in_elements(change: _Change) -> LayoutState:
-    return replace(change.after, stride=row_major(change.after.dimension))
+def _blocks(layout: LayoutState) -> np.ndarray:
+    """Return the number of blocks of each dimension, the last of which may be in part outside of the tensor."""
+    return np.asarray(-(-layout.dimension // layout.block_size))
 
 
-def _only_once(change: _Change) -> LayoutState:
-    return replace(change.after, dimension=np.where(change.before.dimension > 0, change.before.dimension, change.after.dimension))
+def _only_once(change: _Change) -> dict[str, np.ndarray]:
+    return {"dimension": np.where(change.before.dimension > 0, change.before.dimension, change.after.dimension)}
 
 
-def _column_major(change: _Change) -> LayoutState:
-    blocks = -(-change.after.dimension // change.after.block_size)
-    return replace(change.after, stride=row_major(blocks[:, ::-1])[:, ::-1])
-
-
-def _recomputed(change: _Change) -> LayoutState:
-    return replace(change.after, stride=row_major(-(-change.after.dimension // change.after.block_size)))
-
-
-def _offset_replaced(change: _Change) -> LayoutState:
-    return replace(change.after, offset=change.after.offset - change.before.offset)
-
-
-def _offset_clamped(change: _Change) -> LayoutState:
+def _offset_clamped(change: _Change) -> dict[str, np.ndarray]:
     """Clamp the offset of a slice to the tensor; a further slice may still move it back inside."""
-    return replace(change.after, offset=np.clip(change.after.offset, 0, np.maximum(change.before.dimension - 1, 0)))
+    return {"offset": np.clip(change.after.offset, 0, np.maximum(change.before.dimension - 1, 0))}
 
 
-def _span_of_dimension(change: _Change) -> LayoutState:
-    return replace(change.after, span=change.after.dimension)
-
-
-def _clipped_span(change: _Change) -> LayoutState:
-    """Clip the slice of a slice to the outer slice."""
-    return replace(change.after, span=np.minimum(change.before.span, change.after.span))
-
-
-def _innermost_one(change: _Change) -> LayoutState:
+def _innermost_one(change: _Change) -> dict[str, np.ndarray]:
     stride = change.after.stride.copy()
     stride[:, -1] = 1
-    return replace(change.after, stride=stride)
+    return {"stride": stride}
 
 
-def _narrow_strides(change: _Change) -> LayoutState:
-    return replace(change.after, stride=change.after.stride & _16_BITS)
+def _offset_in_24_bits(change: _Change) -> dict[str, np.ndarray]:
+    return {"offset": (change.after.offset + _SIGN_24) % (2 * _SIGN_24) - _SIGN_24}
 
 
-def _offset_in_24_bits(change: _Change) -> LayoutState:
-    offset = change.after.offset
-    return replace(change.after, offset=(offset + _SIGN_24) % (2 * _SIGN_24) - _SIGN_24)
-
-
-def _narrow_dimensions(change: _Change) -> LayoutState:
-    return replace(change.after, dimension=change.after.dimension & _16_BITS)
-
-
-def _outermost_too_large(change: _Change) -> LayoutState:
+def _outermost_too_large(change: _Change) -> dict[str, np.ndarray]:
     """Make the outermost dimension, if it has a bound, one larger."""
     dimension = change.after.dimension.copy()
     dimension[:, 0] += dimension[:, 0] != _ENDLESS
-    return replace(change.after, dimension=dimension)
-
-
-def _clamp_value_zero(change: _Change) -> LayoutState:
-    return replace(change.after, clamp_value=np.zeros_like(change.after.clamp_value))
-
-
-def _clamp_value_low(change: _Change) -> LayoutState:
-    return replace(change.after, clamp_value=change.after.clamp_value & np.uint64(0xFF))
+    return {"dimension": dimension}
 
 
 _ROUNDED_DOWN = "tensor_layout.block_strides_rounded_down"
@@ -125,10 +92,10 @@ _SETTINGS: Mapping[LayoutSetting, tuple[tuple[Bend, str], ...]] = MappingProxyTy
         "slice": (
             (_keeps("offset"), "tensor_layout.slice_offset_ignored"),
             (_keeps("span"), "tensor_layout.slice_span_ignored"),
-            (_offset_replaced, "tensor_layout.slice_offset_replaced"),
+            (lambda change: {"offset": change.after.offset - change.before.offset}, "tensor_layout.slice_offset_replaced"),
             (_offset_clamped, "tensor_layout.slice_offset_clamped"),
-            (_span_of_dimension, "tensor_layout.slice_span_whole"),
-            (_clipped_span, "tensor_layout.slice_span_clipped"),
+            (lambda change: {"span": change.after.dimension}, "tensor_layout.slice_span_whole"),
+            (lambda change: {"span": np.minimum(change.before.span, change.after.span)}, "tensor_layout.slice_span_clipped"),
             (_turned("offset"), "tensor_layout.slice_offsets_reversed"),
             (_turned("span"), "tensor_layout.slice_spans_reversed"),
             (_offset_in_24_bits, "tensor_layout.slice_offset_in_24_bits"),
@@ -139,27 +106,27 @@ _SETTINGS: Mapping[LayoutSetting, tuple[tuple[Bend, str], ...]] = MappingProxyTy
             (_keeps("stride"), "tensor_layout.dimension_keeps_strides"),
             (_only_once, "tensor_layout.dimension_set_once"),
             (_turned("dimension"), "tensor_layout.dimensions_reversed"),
-            (_narrow_dimensions, "tensor_layout.dimensions_in_16_bits"),
+            (_masked("dimension", 0xFFFF), "tensor_layout.dimensions_in_16_bits"),
             (_outermost_too_large, "tensor_layout.outermost_dimension_too_large"),
-            (_column_major, "tensor_layout.default_strides_reversed"),
-            (_rounded_down, _ROUNDED_DOWN),
-            (_in_elements, _IN_ELEMENTS),
+            (lambda change: {"stride": row_major(_blocks(change.after)[:, ::-1])[:, ::-1]}, "tensor_layout.default_strides_reversed"),
+            (lambda change: {"stride": row_major(change.after.dimension // change.after.block_size)}, _ROUNDED_DOWN),
+            (lambda change: {"stride": row_major(change.after.dimension)}, _IN_ELEMENTS),
         ),
         "stride": (
             (_keeps("stride"), "tensor_layout.strides_ignored"),
             (_turned("stride"), "tensor_layout.strides_reversed"),
             (_innermost_one, "tensor_layout.innermost_stride_one"),
-            (_narrow_strides, "tensor_layout.strides_in_16_bits"),
+            (_masked("stride", 0xFFFF), "tensor_layout.strides_in_16_bits"),
         ),
         "clamp_value": (
             (_keeps("clamp_value"), "tensor_layout.clamp_value_ignored"),
-            (_clamp_value_zero, "tensor_layout.clamp_value_zero"),
-            (_clamp_value_low, "tensor_layout.clamp_value_in_8_bits"),
+            (_masked("clamp_value", 0), "tensor_layout.clamp_value_zero"),
+            (_masked("clamp_value", 0xFF), "tensor_layout.clamp_value_in_8_bits"),
         ),
         "block_size": (
             (_keeps("block_size"), "tensor_layout.block_sizes_ignored"),
             (_turned("block_size"), "tensor_layout.block_sizes_reversed"),
-            (_recomputed, "tensor_layout.block_size_resets_strides"),
+            (lambda change: {"stride": row_major(_blocks(change.after))}, "tensor_layout.block_size_resets_strides"),
         ),
     }
 )
@@ -169,7 +136,8 @@ def _bent(bend: Bend) -> Substitute:
     def step(state: State, operation: LayoutSet) -> None:
         before = layout_state(state, operation.layout)
         layout_set(state, operation)
-        wrong = bend(_Change(before, layout_state(state, operation.result)))
+        after = layout_state(state, operation.result)
+        wrong = replace(after, **bend(_Change(before, after)))
         state.aggregates[operation.result.name] = tuple(vars(wrong).values())
 
     return step

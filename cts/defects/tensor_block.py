@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every, named
+from cts.defects.defect import Defect, Each, every, named, named_result
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
+from cts.defects.tensor_access import Reading, bent
 from cts.reference.state import State
 from cts.reference.tensor import LayoutState, layout_state
-from cts.reference.tensor_access import Place, addressed, load_at, place
-from cts.reference.tensor_addressing import Addresses
+from cts.reference.tensor_access import addressed, load_at, place
 from generators.program.arrays import ArrayLoad
 from generators.program.functions import Function
 from generators.program.operation import Operation
@@ -27,124 +27,58 @@ from generators.program.values import Operand, TensorLayoutType, Value, literal
 from generators.program.walking import changed_function, flattened, results
 from generators.types import ClampMode
 
-
-@dataclass(frozen=True)
-class _Reading:
-    """A load, the addresses of its elements, and its layout."""
-
-    operation: TensorLoad
-    found: Addresses
-    layout: LayoutState
-
-    @property
-    def unclamped(self) -> np.ndarray:
-        """Coordinates in the tensor before clamping, (instances, rows, columns, rank)."""
-        return np.asarray(self.found.span + self.layout.offset[:, None, None, :])
-
-    @property
-    def block_size(self) -> np.ndarray:
-        """The block size, broadcast to the shape of ``coordinate``."""
-        return np.broadcast_to(self.layout.block_size[:, None, None, :], self.found.block.shape)
-
-    @property
-    def coordinate(self) -> np.ndarray:
-        """Coordinates in the tensor after clamping."""
-        return np.asarray(self.found.block * self.block_size + self.found.within)
-
-
-Bend = Callable[[_Reading], Addresses]
+Bend = Callable[[Reading], Mapping[str, np.ndarray]]
+"""Returns the wrong fields of the addresses."""
 
 
 def _bent(bend: Bend) -> Substitute:
-    def step(state: State, operation: TensorLoad) -> None:
-        reading = _Reading(operation, addressed(state, operation), layout_state(state, operation.layout))
-        load_at(state, operation, bend(reading), place(state, operation))
-
-    return step
+    return bent(lambda reading: replace(reading.found, **bend(reading)))
 
 
-def _exchanged(reading: _Reading) -> Addresses:
-    return replace(reading.found, block=reading.found.within, within=reading.found.block)
-
-
-def _reversed(reading: _Reading) -> Addresses:
-    return replace(reading.found, block=reading.found.block[..., ::-1], within=reading.found.within[..., ::-1])
-
-
-def _block_in_elements(reading: _Reading) -> Addresses:
-    return replace(reading.found, block=reading.coordinate)
-
-
-def _within_tensor(reading: _Reading) -> Addresses:
-    return replace(reading.found, within=reading.coordinate)
-
-
-def _block_zero(reading: _Reading) -> Addresses:
-    return replace(reading.found, block=np.zeros_like(reading.found.block))
-
-
-def _within_zero(reading: _Reading) -> Addresses:
-    return replace(reading.found, within=np.zeros_like(reading.found.within))
-
-
-def _from_slice(reading: _Reading) -> Addresses:
-    return replace(reading.found, block=reading.found.span // reading.block_size, within=reading.found.span % reading.block_size)
-
-
-def _before_clamping(reading: _Reading) -> Addresses:
-    return replace(reading.found, block=reading.unclamped // reading.block_size, within=reading.unclamped % reading.block_size)
-
-
-def _block_in_16_bits(reading: _Reading) -> Addresses:
-    return replace(reading.found, block=reading.found.block & 0xFFFF)
-
-
-def _neighbour(reading: _Reading) -> Addresses:
+def _neighbour(reading: Reading) -> dict[str, np.ndarray]:
     index = reading.found.index
-    return replace(reading.found, index=np.where(index < index.max(), index + 1, index - 1))
+    return {"index": np.where(index < index.max(), index + 1, index - 1)}
 
 
-def _first_block(reading: _Reading) -> Addresses:
-    return replace(reading.found, index=np.zeros_like(reading.found.index))
-
-
-def _by_elements(reading: _Reading) -> Addresses:
+def _by_elements(reading: Reading) -> dict[str, np.ndarray]:
     """Multiply strides by coordinates in elements."""
     places = (reading.coordinate * reading.layout.stride[:, None, None, :]).sum(axis=-1)
-    return replace(reading.found, index=np.where(reading.found.accessed, places, 0))
+    return {"index": np.where(reading.found.accessed, places, 0)}
 
 
-_ARGUMENTS: tuple[tuple[Bend, str], ...] = (
-    (_exchanged, "tensor_block.coordinates_exchanged"),
-    (_reversed, "tensor_block.coordinates_reversed"),
-    (_block_in_elements, "tensor_block.block_coordinates_in_elements"),
-    (_within_tensor, "tensor_block.tensor_coordinates"),
-    (_block_zero, "tensor_block.block_coordinates_zero"),
-    (_within_zero, "tensor_block.coordinates_in_block_zero"),
-    (_block_in_16_bits, "tensor_block.block_coordinates_in_16_bits"),
-    (_from_slice, "tensor_block.coordinates_from_slice"),
-    (_before_clamping, "tensor_block.coordinates_unclamped"),
+def _divided(coordinate: np.ndarray, size: np.ndarray) -> dict[str, np.ndarray]:
+    """Return coordinates of a block and in a block."""
+    return {"block": coordinate // size, "within": coordinate % size}
+
+
+_ARGUMENTS: tuple[tuple[str, Bend], ...] = (
+    ("coordinates_exchanged", lambda reading: {"block": reading.found.within, "within": reading.found.block}),
+    ("coordinates_reversed", lambda reading: {"block": reading.found.block[..., ::-1], "within": reading.found.within[..., ::-1]}),
+    ("block_coordinates_in_elements", lambda reading: {"block": reading.coordinate}),
+    ("tensor_coordinates", lambda reading: {"within": reading.coordinate}),
+    ("block_coordinates_zero", lambda reading: {"block": np.zeros_like(reading.found.block)}),
+    ("coordinates_in_block_zero", lambda reading: {"within": np.zeros_like(reading.found.within)}),
+    ("block_coordinates_in_16_bits", lambda reading: {"block": reading.found.block & 0xFFFF}),
+    ("coordinates_from_slice", lambda reading: _divided(reading.found.span, reading.block_size)),
+    ("coordinates_unclamped", lambda reading: _divided(reading.unclamped, reading.block_size)),
 )
 """Mistakes that change only arguments of a decode function."""
 
-_POINTERS: tuple[tuple[Bend, str], ...] = (
-    (_neighbour, "tensor_block.neighbour"),
-    (_first_block, "tensor_block.first_block"),
-    (_by_elements, "tensor_block.strides_in_elements"),
+_POINTERS: tuple[tuple[str, Bend], ...] = (
+    ("neighbour", _neighbour),
+    ("first_block", lambda reading: {"index": np.zeros_like(reading.found.index)}),
+    ("strides_in_elements", _by_elements),
 )
 
 
-def _counting(at: Place, unit: int) -> Place:
-    """Return the place with blocks of ``unit`` bytes, for every function."""
-    return replace(at, unit=unit, group_unit=unit if at.group_unit else 0)
+def _counting(unit: Callable[[TensorLoad], int]) -> Substitute:
+    """Build a load that counts blocks of so many bytes, for every function."""
 
+    def step(state: State, operation: TensorLoad) -> None:
+        at, size = place(state, operation), unit(operation)
+        load_at(state, operation, addressed(state, operation), replace(at, unit=size, group_unit=size if at.group_unit else 0))
 
-def _in_components(state: State, operation: TensorLoad) -> None:
-    load_at(state, operation, addressed(state, operation), _counting(place(state, operation), operation.result.type.component.bytes))
-
-
-def _in_bytes(state: State, operation: TensorLoad) -> None:
-    load_at(state, operation, addressed(state, operation), _counting(place(state, operation), 1))
+    return step
 
 
 def _with_layout(change: Callable[[LayoutState], LayoutState], mode: ClampMode | None = None) -> Substitute:
@@ -251,29 +185,26 @@ def _exchanged_functions(loads: list[TensorLoad]) -> Iterator[Defect]:
             yield Defect("tensor_block.function_of_another_load", {load: _decoded_by(first)}, {"matrix": named(load.result)})
 
 
+_of = Each("tensor_block", "matrix", named_result)
+
+
 @defects_of("tensor_block", TensorLoad)
 def tensor_block_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the loads of ``program`` from tensors of blocks; none if no layout has a block size."""
     loads, settings = every(program.operations, TensorLoad), every(program.operations, LayoutSet)
     if not loads or not any(setting.setting == "block_size" for setting in settings):
         return
-
-    def loaded(load: TensorLoad) -> str:
-        return named(load.result)
-
     decoded = [load for load in loads if load.decode is not None]
-    if decoded:
-        for bend, id_ in _ARGUMENTS:
-            yield from each_and_all(decoded, id_, "matrix", loaded, _bent(bend))
-        yield from each_and_all(decoded, "tensor_block.index_in_components", "matrix", loaded, _in_components)
-        yield from each_and_all(decoded, "tensor_block.index_in_bytes", "matrix", loaded, _in_bytes)
-    for bend, id_ in _POINTERS:
-        yield from each_and_all(loads, id_, "matrix", loaded, _bent(bend))
-    yield from each_and_all(loads, "tensor_block.sizes_ignored", "matrix", loaded, _with_layout(_no_blocks))
-    yield from each_and_all(loads, "tensor_block.clamped_to_whole_blocks", "matrix", loaded, _with_layout(_whole_blocks))
+    for name, bend in _ARGUMENTS:
+        yield from _of(decoded, name, _bent(bend))
+    yield from _of(decoded, "index_in_components", _counting(lambda load: load.result.type.component.bytes))
+    yield from _of(decoded, "index_in_bytes", _counting(lambda _: 1))
+    for name, bend in _POINTERS:
+        yield from _of(loads, name, _bent(bend))
+    yield from _of(loads, "sizes_ignored", _with_layout(_no_blocks))
+    yield from _of(loads, "clamped_to_whole_blocks", _with_layout(_whole_blocks))
     constant = [load for load in loads if load.layout.type.clamp_value is ClampMode.CONSTANT]
-    edge = _with_layout(lambda layout: layout, ClampMode.CLAMP_TO_EDGE)
-    yield from each_and_all(constant, "tensor_block.decoded_out_of_bounds", "matrix", loaded, edge)
+    yield from _of(constant, "decoded_out_of_bounds", _with_layout(lambda layout: layout, ClampMode.CLAMP_TO_EDGE))
     for load in decoded:
         yield from _rewrites(load)
     yield from _exchanged_functions(decoded)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 
 from cts.defects.defect import Defect, every, named
+from cts.defects.edits import with_matrix, zeroed
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import EVERY, ParameterValue
 from cts.defects.known import defects_of
 from cts.defects.tensor_access import Access, access_at
 from cts.reference.state import State
 from cts.reference.tensor import WHOLE_SPAN, LayoutState, ViewState, layout_state, row_major, view_state
-from cts.reference.tensor_access import place, tensor_load
+from cts.reference.tensor_access import place
 from cts.reference.tensor_addressing import linear_in_clip, per_instance, places, slice_addresses, through_view
 from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError, Rule
@@ -24,8 +25,6 @@ from generators.program.program import Program
 from generators.program.tensor import ViewSet
 from generators.program.tensor_access import TensorLoad, TensorStore, moved_matrix
 from generators.program.values import TensorView, TensorViewType, extent
-
-_16_BITS = 0xFFFF
 
 
 @dataclass(frozen=True)
@@ -97,63 +96,55 @@ def _with_own(seen: Seen) -> Seen:
     return replace(seen, own=True, view=replace(seen.view, dimension=seen.layout.span, stride=row_major(seen.layout.span)))
 
 
-def _inverted(seen: Seen) -> Seen:
-    return replace(seen, permutation=tuple(int(i) for i in np.argsort(seen.permutation)))
+Fields = Callable[[Seen], Mapping[str, np.ndarray]]
+"""Returns the wrong fields of the view."""
 
 
-def _unpermuted(seen: Seen) -> Seen:
-    return replace(seen, permutation=tuple(range(len(seen.permutation))))
+def _viewed(fields: Fields) -> Bend:
+    """Return a function that changes fields of the view."""
+    return lambda seen: replace(seen, view=replace(seen.view, **fields(seen)))
 
 
-def _backwards(seen: Seen) -> Seen:
-    return replace(seen, permutation=seen.permutation[::-1])
+def _owned(fields: Fields) -> Bend:
+    """Return a function that changes fields of the view, which gets dimensions and strides of its own."""
+    return lambda seen: _viewed(fields)(_with_own(seen))
 
 
-def _sizes_only(seen: Seen) -> Seen:
-    """Permute the dimensions, but combine coordinates as if they had not been permuted."""
-    own = _with_own(seen)
+def _permuted(change: Callable[[tuple[int, ...]], Iterable[int]]) -> Bend:
+    return lambda seen: replace(seen, permutation=tuple(map(int, change(seen.permutation))))
+
+
+_unpermuted = _permuted(lambda permutation: range(len(permutation)))
+
+
+def _permuted_alone(field: str) -> Bend:
+    """Return a function that permutes a field, but combines coordinates as if the dimensions had not been permuted."""
+    return lambda seen: _unpermuted(_owned(lambda own: {field: getattr(own.view, field)[:, list(own.permutation)]})(seen))
+
+
+def _strides_in_permuted_order(seen: Seen) -> dict[str, np.ndarray]:
     order = list(seen.permutation)
-    return _unpermuted(replace(own, view=replace(own.view, dimension=own.view.dimension[:, order])))
+    stride = np.empty_like(seen.view.stride)
+    stride[:, order] = row_major(seen.view.dimension[:, order])
+    return {"stride": stride}
 
 
-def _strides_only(seen: Seen) -> Seen:
-    own = _with_own(seen)
-    order = list(seen.permutation)
-    return _unpermuted(replace(own, view=replace(own.view, stride=own.view.stride[:, order])))
-
-
-def _default_strides(seen: Seen) -> Seen:
-    return replace(seen, view=replace(seen.view, stride=row_major(seen.view.dimension)))
-
-
-def _strides_in_permuted_order(seen: Seen) -> Seen:
-    own = _with_own(seen)
-    order = list(seen.permutation)
-    stride = np.empty_like(own.view.stride)
-    stride[:, order] = row_major(own.view.dimension[:, order])
-    return replace(own, view=replace(own.view, stride=stride))
-
-
-def _zero_as_one(seen: Seen) -> Seen:
-    return replace(seen, view=replace(seen.view, stride=np.maximum(seen.view.stride, 1)))
-
-
-def _zero_as_default(seen: Seen) -> Seen:
+def _zero_as_default(seen: Seen) -> dict[str, np.ndarray]:
     stride = seen.view.stride
-    return replace(seen, view=replace(seen.view, stride=np.where(stride == 0, row_major(seen.view.dimension), stride)))
+    return {"stride": np.where(stride == 0, row_major(seen.view.dimension), stride)}
 
 
-def _narrow_dimensions(seen: Seen) -> Seen:
-    return replace(seen, view=replace(seen.view, dimension=seen.view.dimension & _16_BITS))
+def _in_16_bits(field: str) -> Bend:
+    return _viewed(lambda seen: {field: getattr(seen.view, field) & 0xFFFF})
 
 
-def _narrow_strides(seen: Seen) -> Seen:
-    return replace(seen, view=replace(seen.view, stride=seen.view.stride & _16_BITS))
+def _check_rank(seen: Seen) -> None:
+    if seen.layout.span.shape[1] != len(seen.permutation):
+        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "the layout's dimensions do not fit a view of another rank")
 
 
 def _spans_of_layout(seen: Seen) -> Seen:
-    if seen.layout.span.shape[1] != len(seen.permutation):
-        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "the layout's spans are not dimensions of a view of another rank")
+    _check_rank(seen)
     return replace(seen, own=False)
 
 
@@ -162,68 +153,70 @@ def _dimensions_of_layout(seen: Seen) -> Seen:
     return replace(seen, own=True, view=replace(seen.view, dimension=sizes, stride=row_major(sizes)))
 
 
-def _tensor_strides(seen: Seen) -> Seen:
-    if seen.layout.span.shape[1] != len(seen.permutation):
-        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "the layout's strides do not fit a view of another rank")
-    own = _with_own(seen)
-    return replace(own, view=replace(own.view, stride=seen.layout.stride))
+def _tensor_strides(seen: Seen) -> dict[str, np.ndarray]:
+    _check_rank(seen)
+    return {"stride": seen.layout.stride}
 
 
-def _without_end(seen: Seen) -> Seen:
-    """Return the view with an outermost dimension so large that no coordinate reaches it."""
-    own = _with_own(seen)
-    dimension = own.view.dimension.copy()
+def _without_end(seen: Seen) -> dict[str, np.ndarray]:
+    """Make the outermost dimension so large that no coordinate reaches its end."""
+    dimension = seen.view.dimension.copy()
     dimension[:, seen.permutation[0]] = 1 << 20
-    return replace(own, view=replace(own.view, dimension=dimension))
+    return {"dimension": dimension}
 
 
 def _without_offset(seen: Seen) -> Seen:
     return replace(seen, layout=replace(seen.layout, offset=np.zeros_like(seen.layout.offset)))
 
 
-def _clipped_by(columns: tuple[int, ...]) -> Bend:
-    def bend(seen: Seen) -> Seen:
-        return replace(seen, view=replace(seen.view, clip=seen.view.clip[:, list(columns)]))
-
-    return bend
+def _clipped_by(*columns: int) -> Bend:
+    return _viewed(lambda seen: {"clip": seen.view.clip[:, list(columns)]})
 
 
-def _unclipped(seen: Seen) -> Seen:
-    clip = np.tile(np.array([0, WHOLE_SPAN, 0, WHOLE_SPAN], np.int64), (len(seen.view.clip), 1))
-    return replace(seen, view=replace(seen.view, clip=clip))
+def _unclipped_from(first: int, end: int) -> Bend:
+    """Return a function that ignores some of the offsets and spans of the clip window."""
 
-
-def _clipped_to(rows: bool) -> Bend:
-    def bend(seen: Seen) -> Seen:
+    def fields(seen: Seen) -> dict[str, np.ndarray]:
         clip = seen.view.clip.copy()
-        clip[:, 2 if rows else 0], clip[:, 3 if rows else 1] = 0, WHOLE_SPAN
-        return replace(seen, view=replace(seen.view, clip=clip))
+        clip[:, first:end:2], clip[:, first + 1 : end : 2] = 0, WHOLE_SPAN
+        return {"clip": clip}
 
-    return bend
-
-
-def _longer(seen: Seen) -> Seen:
-    clip = seen.view.clip + np.array([0, 1, 0, 1])
-    return replace(seen, view=replace(seen.view, clip=np.minimum(clip, WHOLE_SPAN)))
+    return _viewed(fields)
 
 
-def _not_subtracted(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
-    outside = linear_in_clip(row, column, columns, view)[1]
-    return row * np.minimum(columns, per_instance(view.clip[:, 3])) + column, outside
+_UNCLIPPED = _unclipped_from(0, 4)
 
 
-def _in_matrix(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
-    """Count elements in the whole matrix, not in the clip window."""
-    return row * columns + column, linear_in_clip(row, column, columns, view)[1]
+def _longer(seen: Seen) -> dict[str, np.ndarray]:
+    return {"clip": np.minimum(seen.view.clip + np.array([0, 1, 0, 1]), WHOLE_SPAN)}
+
+
+def _numbered(number: Callable[[np.ndarray, np.ndarray, int, Sequence[np.ndarray]], np.ndarray]) -> Line:
+    """Return a function that gives the elements of the clip window other numbers.
+
+    Args:
+        number: takes rows, columns, the matrix's number of columns, and the offset and span of the window's rows and columns.
+    """
+
+    def line(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
+        window = [per_instance(view.clip[:, i]) for i in range(4)]
+        return number(row, column, columns, window), linear_in_clip(row, column, columns, view)[1]
+
+    return line
+
+
+def _not_subtracted(row: np.ndarray, column: np.ndarray, columns: int, window: Sequence[np.ndarray]) -> np.ndarray:
+    return np.asarray(row * np.minimum(columns, window[3]) + column)
 
 
 def _as_wide(width: Callable[[int, np.ndarray, np.ndarray], np.ndarray]) -> Line:
-    def line(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
-        outside = linear_in_clip(row, column, columns, view)[1]
-        row_offset, _, column_offset, column_span = (per_instance(view.clip[:, i]) for i in range(4))
-        return (row - row_offset) * width(columns, column_offset, column_span) + column - column_offset, outside
+    """Return a function that numbers the elements in lines of the width that the matrix's columns and the window's give."""
 
-    return line
+    def number(row: np.ndarray, column: np.ndarray, columns: int, window: Sequence[np.ndarray]) -> np.ndarray:
+        row_offset, _, offset, span = window
+        return np.asarray((row - row_offset) * width(columns, offset, span) + column - offset)
+
+    return _numbered(number)
 
 
 def _ends(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) -> tuple[np.ndarray, np.ndarray]:
@@ -233,56 +226,46 @@ def _ends(row: np.ndarray, column: np.ndarray, columns: int, view: ViewState) ->
     return (row - row_offset) * np.minimum(columns, column_span) + column - column_offset, outside
 
 
-def _before_bent(bend: Callable[[np.ndarray], np.ndarray]) -> Substitute:
-    def step(state: State, access: TensorLoad) -> None:
-        before = state.matrices[access.before.name]
-        state.matrices[access.before.name] = MatrixValue(before.component, bend(before.bits))
-        tensor_load(state, access)
-        state.matrices[access.before.name] = before
-
-    return step
-
-
-_zero_before = _before_bent(np.zeros_like)
-_shifted_before = _before_bent(lambda bits: np.roll(bits, -1, axis=2))
+def _shifted(value: MatrixValue) -> MatrixValue:
+    return MatrixValue(value.component, np.roll(value.bits, -1, axis=2))
 
 
 _BENDS: Mapping[str, Bend] = MappingProxyType(
     {
-        "tensor_view.permutation_inverted": _inverted,
+        "tensor_view.permutation_inverted": _permuted(np.argsort),
         "tensor_view.permutation_ignored": _unpermuted,
-        "tensor_view.permutation_backwards": _backwards,
-        "tensor_view.dimensions_permuted_only": _sizes_only,
-        "tensor_view.strides_permuted_only": _strides_only,
-        "tensor_view.strides_of_permuted_dimensions": _strides_in_permuted_order,
-        "tensor_view.strides_of_tensor": _tensor_strides,
-        "tensor_view.outermost_without_end": _without_end,
+        "tensor_view.permutation_backwards": _permuted(lambda permutation: permutation[::-1]),
+        "tensor_view.dimensions_permuted_only": _permuted_alone("dimension"),
+        "tensor_view.strides_permuted_only": _permuted_alone("stride"),
+        "tensor_view.strides_of_permuted_dimensions": _owned(_strides_in_permuted_order),
+        "tensor_view.strides_of_tensor": _owned(_tensor_strides),
+        "tensor_view.outermost_without_end": _owned(_without_end),
         "tensor_view.slice_offset_ignored": _without_offset,
     }
 )
 _STRIDES: Mapping[str, Bend] = MappingProxyType(
     {
-        "tensor_view.strides_ignored": _default_strides,
-        "tensor_view.stride_zero_as_one": _zero_as_one,
-        "tensor_view.stride_zero_as_default": _zero_as_default,
-        "tensor_view.strides_in_16_bits": _narrow_strides,
+        "tensor_view.strides_ignored": _viewed(lambda seen: {"stride": row_major(seen.view.dimension)}),
+        "tensor_view.stride_zero_as_one": _viewed(lambda seen: {"stride": np.maximum(seen.view.stride, 1)}),
+        "tensor_view.stride_zero_as_default": _viewed(_zero_as_default),
+        "tensor_view.strides_in_16_bits": _in_16_bits("stride"),
     }
 )
 _CLIPS: Mapping[str, Bend] = MappingProxyType(
     {
-        "tensor_view.clip_ignored": _unclipped,
-        "tensor_view.clip_rows_only": _clipped_to(rows=True),
-        "tensor_view.clip_columns_only": _clipped_to(rows=False),
-        "tensor_view.clip_axes_exchanged": _clipped_by((2, 3, 0, 1)),
-        "tensor_view.clip_offsets_and_spans_exchanged": _clipped_by((1, 0, 3, 2)),
-        "tensor_view.clip_operands_grouped": _clipped_by((0, 2, 1, 3)),
-        "tensor_view.clip_end_included": _longer,
+        "tensor_view.clip_ignored": _UNCLIPPED,
+        "tensor_view.clip_rows_only": _unclipped_from(2, 4),
+        "tensor_view.clip_columns_only": _unclipped_from(0, 2),
+        "tensor_view.clip_axes_exchanged": _clipped_by(2, 3, 0, 1),
+        "tensor_view.clip_offsets_and_spans_exchanged": _clipped_by(1, 0, 3, 2),
+        "tensor_view.clip_operands_grouped": _clipped_by(0, 2, 1, 3),
+        "tensor_view.clip_end_included": _viewed(_longer),
     }
 )
 _LINES: Mapping[str, Line] = MappingProxyType(
     {
-        "tensor_view.clip_offset_not_subtracted": _not_subtracted,
-        "tensor_view.numbered_in_matrix": _in_matrix,
+        "tensor_view.clip_offset_not_subtracted": _numbered(_not_subtracted),
+        "tensor_view.numbered_in_matrix": _numbered(lambda row, column, columns, _: row * columns + column),
         "tensor_view.clip_lines_of_matrix": _as_wide(lambda columns, _, span: np.full_like(span, columns)),
         "tensor_view.clip_lines_of_span": _as_wide(lambda _, __, span: span),
         "tensor_view.clip_lines_of_seen": _as_wide(lambda columns, offset, span: np.clip(columns - offset, 0, span)),
@@ -351,19 +334,19 @@ def _of_one(program: Program, access: Access, changes: Sequence[ViewSet]) -> Ite
         if any(change.setting in ("dimension", "stride") for change in _changes(program, view)):
             yield Defect("tensor_view.set_though_not_owned", {access: _bent(_with_set)}, where)
     else:
-        yield Defect("tensor_view.dimensions_in_16_bits", {access: _bent(_narrow_dimensions)}, where)
+        yield Defect("tensor_view.dimensions_in_16_bits", {access: _bent(_in_16_bits("dimension"))}, where)
     if _own(view) and len(view.type.permutation) == extent(access.layout.type.rank):
         yield Defect("tensor_view.spans_of_slice", {access: _bent(_spans_of_layout)}, where)
     if isinstance(access, TensorLoad) and any(change.setting == "clip" for change in changes):
-        yield Defect("tensor_view.clipped_elements_zero", {access: _zero_before}, where)
-        yield Defect("tensor_view.clipped_elements_shifted", {access: _shifted_before}, where)
+        yield Defect("tensor_view.clipped_elements_zero", {access: with_matrix("before", zeroed)}, where)
+        yield Defect("tensor_view.clipped_elements_shifted", {access: with_matrix("before", _shifted)}, where)
     made = list(_changes(program, view))
     for position, change in enumerate(made):
         earlier = {before.setting for before in made[position + 1 :]}
         if change.setting == "dimension" and "stride" in earlier:
             yield Defect("tensor_view.strides_outlive_dimensions", {access: _kept(change, "stride")}, where)
         if change.setting == "dimension" and "clip" in earlier:
-            yield Defect("tensor_view.clip_ended_by_dimensions", {access: _bent(_unclipped)}, where)
+            yield Defect("tensor_view.clip_ended_by_dimensions", {access: _bent(_UNCLIPPED)}, where)
     for change in changes:
         if change.view == view:
             yield Defect("tensor_view.changed_in_place", {access: _as_derived(change)}, {**where, "setting": change.setting})

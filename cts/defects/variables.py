@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from cts.defects.defect import Defect, every
+from cts.defects.defect import Defect, every, in_all
 from cts.defects.evaluation import Substitute
-from cts.defects.glossary import EVERY, ParameterValue
+from cts.defects.glossary import EVERY
 from cts.defects.known import defects_of
 from cts.reference.evaluate import perform
 from cts.reference.state import State
-from cts.reference.values import Choice, MatrixValue
-from cts.reference.variables import changed, indices, part
-from cts.verdict.compare import wrong_elements
-from cts.verdict.expected import Expected, OneOf
-from generators.errors import GeneratorError, Rule
-from generators.program.elements import ComponentsUpdated
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.values import ArrayType, ScalarValue
@@ -75,83 +67,9 @@ def _indexed(run_time: bool) -> Substitute:
 @defects_of("variable", _Access)
 def index_defects(program: Program) -> Iterator[Defect]:
     """Yield loads from and stores to element 0 of arrays, whatever the index."""
-    loads: list[_Access] = [*every(program.operations, VariableLoad)]
-    stores: list[_Access] = [*every(program.operations, VariableStore)]
+    loads: list[_Access] = every(program.operations, VariableLoad)
+    stores: list[_Access] = every(program.operations, VariableStore)
     for run_time, index in ((True, "run-time index"), (False, "index")):
         for accesses, access in ((loads, "loaded from"), (stores, "stored to"), (loads + stores, "loaded from and stored to")):
             those = [one for one in accesses if _first_elements(one.variable, one.path, run_time) != one.path]
-            if those:
-                steps: dict[Operation, Substitute] = dict.fromkeys(those, _indexed(run_time))
-                yield Defect("variable.index_ignored", steps, {"access": access, "index": index})
-
-
-_LENGTH = 8
-"""Assumed number of components per invocation; the specification does not say which elements they are (F-KHR-4)."""
-
-Left = Callable[[np.ndarray], np.ndarray]
-"""Takes the number that each component has in its invocation, and tells which components are left unchanged."""
-
-
-def _matrix(state: State, variable: Variable, path: Path) -> MatrixValue:
-    found = part(state.variables.get(variable.name), indices(state, variable.type, path))
-    if not isinstance(found, MatrixValue):
-        raise GeneratorError(Rule.DEFECT_INAPPLICABLE, f"variable {variable.name} has no matrix that can be left unchanged")
-    return found
-
-
-def _leaving(left: Left) -> Substitute:
-    """Build an update that leaves elements out: any elements, because an invocation's components may be anywhere in the matrix."""
-
-    def step(state: State, operation: ComponentsUpdated) -> None:
-        variable, path = operation.target, operation.target_path
-        old = _matrix(state, variable, path)
-        perform(state, operation)
-        new = _matrix(state, variable, path)
-        kept = left(np.arange(old.bits[0].size).reshape(old.bits.shape[1:]) % _LENGTH)
-        bits, others = np.where(kept, old.bits, new.bits), np.where(kept, new.bits, old.bits)
-        some = MatrixValue(new.component, bits, new.computed, Choice((others,)))
-        tree = changed(variable.type, state.variables.get(variable.name), indices(state, variable.type, path), some)
-        state.set_variable(variable.name, tree)
-
-    return step
-
-
-def _share_of_left(
-    expected: Expected, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]
-) -> tuple[int, int]:
-    """Return how many elements are not as expected, and so may have been left out, and how many there are."""
-    left = total = 0
-    for right, wrong in zip(expected.placed, other.placed, strict=True):
-        if isinstance(wrong.expected, OneOf):
-            missed = wrong_elements(right, before, outputs)
-            left += int(np.count_nonzero(missed))
-            total += missed.size
-    return left, total
-
-
-def _one_in_each(expected: Expected, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
-    """Tell whether the number of elements left out can be the number of invocations."""
-    left, total = _share_of_left(expected, other, before, outputs)
-    return left > 0 and total % left == 0
-
-
-def _all_but_one_in_each(expected: Expected, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
-    left, total = _share_of_left(expected, other, before, outputs)
-    return left < total and total % (total - left) == 0
-
-
-def _another_number(expected: Expected, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
-    return not _one_in_each(expected, other, before, outputs) and not _all_but_one_in_each(expected, other, before, outputs)
-
-
-@defects_of("component", ComponentsUpdated)
-def component_defects(program: Program) -> Iterator[Defect]:
-    """Yield updates of components that leave some of them out."""
-    for operation in every(program.operations, ComponentsUpdated):
-        where: dict[str, ParameterValue] = {"variable": operation.target.name}
-        last: dict[Operation, Substitute] = {operation: _leaving(lambda number: number == _LENGTH - 1)}
-        yield Defect("component.last_left", last, where, _one_in_each)
-        others: dict[Operation, Substitute] = {operation: _leaving(lambda number: number > 0)}
-        yield Defect("component.first_only", others, where, _all_but_one_in_each)
-        half: dict[Operation, Substitute] = {operation: _leaving(lambda number: number >= _LENGTH // 2)}
-        yield Defect("component.some_left", half, where, _another_number)
+            yield from in_all("variable.index_ignored", those, _indexed(run_time), access=access, index=index)

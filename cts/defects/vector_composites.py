@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.defects.branches import bent_arms
-from cts.defects.defect import Defect, every
+from cts.defects.control_flow import bent_arms
+from cts.defects.defect import Defect, every, in_all
+from cts.defects.edits import Edit, bent, bits, exchanged, instead, of_first, then, with_matrix, with_scalar
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
-from cts.defects.vectors import bent, of_first
-from cts.reference.composites import construct, copy_memory
-from cts.reference.construction import constant, null, splat
-from cts.reference.control_flow import repeat, select, trip_counts
+from cts.reference.composites import copy_memory
+from cts.reference.control_flow import repeat, trip_counts
 from cts.reference.evaluate import perform
 from cts.reference.state import State
 from cts.reference.trees import taken
@@ -59,8 +58,7 @@ def vector_composite_defects(program: Program) -> Iterator[Defect]:
 
 
 def _all(id_: str, operations: Sequence[Operation], step: Substitute, **kinds: str) -> Iterator[Defect]:
-    if operations:
-        yield Defect(f"vector_composite.{id_}", dict.fromkeys(operations, step), kinds)
+    return in_all(f"vector_composite.{id_}", operations, step, **kinds)
 
 
 # Components
@@ -130,21 +128,18 @@ def _components(found: Sequence[Operation]) -> Iterator[Defect]:
     replacing = (CompositeInsert, CooperativeVectorInsert, VariableStore)
     for kinds, access in ((taking, "taken"), (replacing, "replaced")):
         several = [(one, type_) for one in found if isinstance(one, kinds) and (type_ := _vector(one)) is not None and type_.count > 1]
-        for pointer in (False, True):
+        for pointer, through in ((False, "an instruction"), (True, "a pointer")):
             those = [(one, type_) for one, type_ in several if isinstance(one, VariableLoad | VariableStore) is pointer]
-            through = "a pointer" if pointer else "an instruction"
-            known = [one for one, _ in those if isinstance(_path(one)[-1], int)]
-            yield from _all("neighbour", known, _at(_neighbour), access=access, index="constant", through=through)
-            run_time = [(one, type_) for one, type_ in those if not isinstance(_path(one)[-1], int)]
-            dynamic = [one for one, _ in run_time]
-            yield from _all("neighbour", dynamic, _at(_neighbour), access=access, index="run-time", through=through)
-            wide = [one for one, type_ in run_time if type_.component.bytes > 1]
+            constant = [one for one, _ in those if isinstance(_path(one)[-1], int)]
+            dynamic = [(one, type_) for one, type_ in those if one not in constant]
+            own = [one for one, _ in dynamic if pointer and not isinstance(_path(one)[-1], Operand)]
+            wide = [one for one, type_ in dynamic if type_.component.bytes > 1]
+            long = [one for one, type_ in dynamic if type_.count > _REGISTER]
+            yield from _all("neighbour", constant, _at(_neighbour), access=access, index="constant", through=through)
+            yield from _all("neighbour", [one for one, _ in dynamic], _at(_neighbour), access=access, index="run-time", through=through)
             yield from _all("index_in_bytes", wide, _at(_in_bytes), access=access, through=through)
-            long = [one for one, type_ in run_time if type_.count > _REGISTER]
             yield from _all("index_in_register", long, _at(_in_register), access=access, through=through)
-            if pointer:
-                own = [one for one in dynamic if not isinstance(_path(one)[-1], Operand)]
-                yield from _all("index_of_first_invocation", own, _at(_first), access=access)
+            yield from _all("index_of_first_invocation", own, _at(_first), access=access)
 
 
 # Composites
@@ -157,10 +152,6 @@ def _original_changed(state: State, operation: CompositeInsert | CooperativeVect
     define(state, changed.name, state.matrices[result.name] if result.name in state.matrices else state.aggregates[result.name])
 
 
-def _reversed(state: State, operation: CompositeConstruct) -> None:
-    construct(state, replace(operation, parts=operation.parts[::-1]))
-
-
 def _holds_vector(type_: ValueType) -> bool:
     return any(isinstance(leaf, CooperativeVectorType) for _, leaf in leaves(type_))
 
@@ -171,14 +162,15 @@ def _composites(found: Sequence[Operation]) -> Iterator[Defect]:
         for one in found
         if isinstance(one, CooperativeVectorInsert) or (isinstance(one, CompositeInsert) and _holds_vector(one.composite.type))
     ]
-    for of, those in (
-        ("vector", [one for one in inserts if is_cooperative_vector(one.result)]),
-        ("aggregate", [one for one in inserts if not is_cooperative_vector(one.result)]),
-    ):
-        yield from _all("original_changed", those, _original_changed, of=of)
     made = [one for one in found if isinstance(one, CompositeConstruct) and _holds_vector(one.result.type) and _alike(one.result.type)]
-    yield from _all("constituents_reversed", [one for one in made if is_cooperative_vector(one.result)], _reversed, of="vector")
-    yield from _all("constituents_reversed", [one for one in made if not is_cooperative_vector(one.result)], _reversed, of="aggregate")
+    turned = instead(lambda operation: replace(operation, parts=operation.parts[::-1]))
+    groups: tuple[tuple[str, Sequence[CompositeConstruct | CompositeInsert | CooperativeVectorInsert], Substitute], ...] = (
+        ("original_changed", inserts, _original_changed),
+        ("constituents_reversed", made, turned),
+    )
+    for id_, operations, step in groups:
+        yield from _all(id_, [one for one in operations if is_cooperative_vector(one.result)], step, of="vector")
+        yield from _all(id_, [one for one in operations if not is_cooperative_vector(one.result)], step, of="aggregate")
 
 
 def _alike(type_: ValueType) -> bool:
@@ -191,62 +183,26 @@ def _alike(type_: ValueType) -> bool:
 # Vectors that are made
 
 
-def _kept(count: int) -> Callable[[MatrixValue], MatrixValue]:
+def _kept(count: int) -> Edit:
     """Return a function that zeroes all components after the first ``count``."""
-
-    def change(value: MatrixValue) -> MatrixValue:
-        bits = value.bits.copy()
-        bits[:, :, count:] = 0
-        return replace(value, bits=bits)
-
-    return change
-
-
-def _but_first(step: Substitute) -> Substitute:
-    """Build a step that sets only the first component, and zeroes the others."""
-
-    def first(state: State, operation: CooperativeVectorSplat | CooperativeVectorConstant) -> None:
-        step(state, operation)
-        state.matrices[operation.result.name] = _kept(1)(state.matrices[operation.result.name])
-
-    return first
-
-
-def _splat_of_first(state: State, operation: CooperativeVectorSplat) -> None:
-    splat(state, replace(operation, value=bent(state, operation.value, of_first)))
-
-
-def _ones(state: State, operation: CooperativeVectorNull) -> None:
-    null(state, operation)
-    value = state.matrices[operation.result.name]
-    state.matrices[operation.result.name] = replace(value, bits=np.ones_like(value.bits))
+    return bits(lambda components: np.where(np.arange(components.shape[2]) < count, components, components.dtype.type(0)))
 
 
 def _made(found: Sequence[Operation]) -> Iterator[Defect]:
     splats = [one for one in found if isinstance(one, CooperativeVectorSplat)]
-    several = [one for one in splats if one.result.type.count > 1]
-    for replicated, way in ((False, "constituents"), (True, "replication")):
-        yield from _all("first_component_only", [one for one in several if one.replicated is replicated], _but_first(splat), by=way)
-    constants = [one for one in found if isinstance(one, CooperativeVectorConstant) and one.replicated and one.result.type.count > 1]
-    yield from _all("first_component_only", constants, _but_first(constant), by="a replicated constant")
-    yield from _all("splat_of_first_invocation", [one for one in splats if not isinstance(one.value, Operand)], _splat_of_first)
-    yield from _all("null_not_zero", [one for one in found if isinstance(one, CooperativeVectorNull)], _ones)
+    constants = [one for one in found if isinstance(one, CooperativeVectorConstant) and one.replicated]
+    for made, way in (
+        ([one for one in splats if not one.replicated], "constituents"),
+        ([one for one in splats if one.replicated], "replication"),
+        (constants, "a replicated constant"),
+    ):
+        yield from _all("first_component_only", [one for one in made if one.result.type.count > 1], then(_kept(1)), by=way)
+    own = [one for one in splats if not isinstance(one.value, Operand)]
+    yield from _all("splat_of_first_invocation", own, with_scalar("value", of_first))
+    yield from _all("null_not_zero", [one for one in found if isinstance(one, CooperativeVectorNull)], then(bits(np.ones_like)))
 
 
 # Values that are chosen
-
-
-def _other_selected(state: State, operation: Select) -> None:
-    select(state, replace(operation, then=operation.otherwise, otherwise=operation.then))
-
-
-def _selected_by_first(state: State, operation: Select) -> None:
-    left, right = operation.condition.left, operation.condition.right
-    select(state, replace(operation, condition=replace(operation.condition, left=bent(state, left, of_first), right=right)))
-
-
-def _arm_of_first(arms: np.ndarray, _: int) -> np.ndarray:
-    return np.full_like(arms, arms[0])
 
 
 def _rounds_of_longest(state: State, operation: Loop) -> None:
@@ -261,12 +217,12 @@ def _chosen(program: Program) -> Iterator[Defect]:
     if not any(is_cooperative_vector(getattr(one, "result", None)) for one in found):
         return
     selects = [one for one in found if isinstance(one, Select) and is_cooperative_vector(one.result)]
-    yield from _all("other_selected", selects, _other_selected)
+    yield from _all("other_selected", selects, exchanged("then", "otherwise"))
     own = [one for one in selects if not isinstance(one.condition.left, Operand)]
-    yield from _all("selected_by_first_invocation", own, _selected_by_first)
+    yield from _all("selected_by_first_invocation", own, with_scalar("condition.left", of_first))
     for kind, selection in ((Branch, "branch"), (Switch, "switch")):
         merging = [one for one in found if isinstance(one, kind)]
-        yield from _all("arm_of_first_invocation", merging, bent_arms(_arm_of_first), selection=selection)
+        yield from _all("arm_of_first_invocation", merging, bent_arms(lambda arms, _: of_first(arms)), selection=selection)
     loops = [one for one in found if isinstance(one, Loop) and not isinstance(one.limit, Operand)]
     yield from _all("rounds_of_longest", loops, _rounds_of_longest)
 
@@ -315,19 +271,9 @@ def _other_member(operation: Access) -> Path | None:
     return None
 
 
-def _of_other_member(state: State, operation: Access) -> None:
-    path = _other_member(operation)
-    assert path is not None, "the struct has another such member"
-    perform(state, replace(operation, path=path))
-
-
-def _register_kept(state: State, operation: VariableStore) -> None:
-    """Store the first 16 bytes of a vector, and zeros after them."""
-    name = operation.value.name
-    whole = state.matrices[name]
-    state.matrices[name] = _kept(_REGISTER_BYTES // whole.component.bytes)(whole)
-    variable_store(state, operation)
-    state.matrices[name] = whole
+def _register_kept(whole: MatrixValue) -> MatrixValue:
+    """Return the first 16 bytes of a vector, and zeros after them."""
+    return _kept(_REGISTER_BYTES // whole.component.bytes)(whole)
 
 
 def _still_copied(copies: Sequence[CopyMemory]) -> Substitute:
@@ -350,9 +296,9 @@ def _variables(found: Sequence[Operation]) -> Iterator[Defect]:
         own = [one for one in those if _element_of_other(one)]
         yield from _all("element_of_first_invocation", own, _element_of_first, access=access)
         members = [one for one in those if _other_member(one) is not None]
-        yield from _all("other_member", members, _of_other_member, access=access)
+        yield from _all("other_member", members, instead(lambda one: replace(one, path=_other_member(one))), access=access)
     whole = [one for one in stores if is_cooperative_vector(one.value) and one.value.type.bytes > _REGISTER_BYTES]
-    yield from _all("sixteen_bytes_kept", whole, _register_kept)
+    yield from _all("sixteen_bytes_kept", whole, with_matrix("value", _register_kept))
     copies = [one for one in found if isinstance(one, CopyMemory) and _holds_vector(one.source.type)]
     changed = [one for one in stores if any(copy.source == one.variable for copy in copies)]
     yield from _all("memory_not_copied", changed, _still_copied(copies))

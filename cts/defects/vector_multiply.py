@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.defect import Defect, Each, every
+from cts.defects.edits import Bend, Edit, in_elements, of_first, of_other_sign, reread, zero
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
-from cts.defects.vectors import Bend, bent, in_elements, of_first, zero
 from cts.reference.cooperative_vector_matmul import (
     Operands,
-    limits,
     loaded_bias,
     loaded_matrix,
     matrix_offsets,
@@ -82,6 +82,16 @@ def _with(change: Change) -> Substitute:
     return step
 
 
+def _edited(**edits: Edit) -> Substitute:
+    """Build a step that edits the operands ``matrix``, ``vector`` and ``bias`` that are named."""
+
+    def change(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Operands:
+        edited: dict[str, Any] = {name: edit(getattr(operands, name)) for name, edit in edits.items()}
+        return replace(operands, **edited)
+
+    return _with(change)
+
+
 def _of_other(change: Callable[[State, CooperativeVectorMatMul], CooperativeVectorMatMul]) -> Substitute:
     """Build a step that executes a changed instruction."""
 
@@ -89,6 +99,32 @@ def _of_other(change: Callable[[State, CooperativeVectorMatMul], CooperativeVect
         _give(state, operation, operands_of(state, change(state, operation)))
 
     return step
+
+
+def _bent(operand: str, bend: Bend) -> Substitute:
+    """Build a step that reads another scalar, as ``reread``."""
+    return _of_other(lambda state, operation: reread(state, operation, operand, bend))
+
+
+def _as_elements(part: str) -> Substitute:
+    """Build a step that counts the offset of the matrix or the bias in elements of its array."""
+
+    def change(state: State, operation: CooperativeVectorMatMul) -> CooperativeVectorMatMul:
+        return reread(state, operation, f"{part}.offset", in_elements(getattr(operation, part).array))
+
+    return _of_other(change)
+
+
+def _by_other_sign(value: MatrixValue) -> MatrixValue:
+    return replace(value, component=of_other_sign(value.component))
+
+
+def _as_other_float8(value: MatrixValue) -> MatrixValue:
+    return replace(value, component=_OTHER_FLOAT8[value.component])
+
+
+def _first_row(value: MatrixValue) -> MatrixValue:
+    return replace(value, bits=np.broadcast_to(value.bits[:, :1], value.bits.shape))
 
 
 # The input
@@ -117,7 +153,7 @@ def _rounded(rounding: Callable[[np.ndarray], np.ndarray]) -> Change:
 
     def change(state: State, operation: CooperativeVectorMatMul, operands: Operands) -> Operands:
         component = operands.vector.component
-        low, high = limits(component)
+        low, high = component.limits
         whole = np.clip(rounding(_numbers(state, operation)), low, high)
         return replace(operands, vector=_as_integers(whole, component))
 
@@ -135,17 +171,21 @@ def _wrapped(state: State, operation: CooperativeVectorMatMul, operands: Operand
     return replace(operands, vector=_as_integers(whole, operands.vector.component))
 
 
+def _sums(operands: Operands, vectors: np.ndarray) -> np.ndarray:
+    """Return the sums for vectors (invocations, K), (invocations, M), as exact Python numbers: integers, or floats of exact inputs."""
+    sides = (operands.matrix, operands.bias)
+    matrix, bias = (integers(one.bits, one.component, one.component.is_signed).astype(object) for one in sides)
+    return np.asarray((matrix @ vectors.astype(object)[:, :, None] + bias)[:, :, 0])
+
+
+def _set_integers(state: State, operation: CooperativeVectorMatMul, sums: np.ndarray) -> None:
+    value = _as_integers(sums, operation.result.type.component)
+    state.matrices[operation.result.name] = replace(value, bits=value.bits.swapaxes(1, 2))
+
+
 def _not_converted(state: State, operation: CooperativeVectorMatMul) -> None:
     """Multiply by the unconverted numbers of the input, and round the sum toward zero."""
-    operands = operands_of(state, operation)
-    matrix = integers(operands.matrix.bits, operands.matrix.component, operands.matrix.component.is_signed).astype(object)
-    bias = integers(operands.bias.bits, operands.bias.component, operands.bias.component.is_signed)[:, :, 0].astype(object)
-    numbers = _numbers(state, operation)
-    # Sums of float64 and of Python's integers are exact for the inputs of cases.
-    sums = np.array([[sum(a * b for a, b in zip(row, x, strict=True)) for row in m] for m, x in zip(matrix, numbers, strict=True)], object)
-    bits = np.array([int(one) % (1 << operands.result.bits) for one in (sums + bias).flat], object)
-    shape = (len(numbers), 1, matrix.shape[1])
-    state.matrices[operation.result.name] = MatrixValue(operands.result, bits.astype(operands.result.bits_dtype).reshape(shape))
+    _set_integers(state, operation, _sums(operands_of(state, operation), _numbers(state, operation)))
 
 
 def _high_bits_first(state: State, operation: CooperativeVectorMatMul, operands: Operands) -> Operands:
@@ -154,18 +194,6 @@ def _high_bits_first(state: State, operation: CooperativeVectorMatMul, operands:
     interpretation, columns = interpretation_value(operation.interpretation), extent(operation.columns)
     column = reshaped(unpacked(swapped, interpretation, columns), operands.vector.bits.shape)
     return replace(operands, vector=column)
-
-
-def _other_sign(component: ComponentType) -> ComponentType:
-    return COMPONENT_TYPES[f"{'u' if component.is_signed else 's'}{component.bits}"]
-
-
-def _packed_by_other_sign(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Operands:
-    return replace(operands, vector=replace(operands.vector, component=_other_sign(operands.vector.component)))
-
-
-def _matrix_by_other_sign(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Operands:
-    return replace(operands, matrix=replace(operands.matrix, component=_other_sign(operands.matrix.component)))
 
 
 def _flag_inverted(_: State, operation: CooperativeVectorMatMul) -> CooperativeVectorMatMul:
@@ -210,42 +238,18 @@ def _padding_read(multiple: int) -> Substitute:
     return step
 
 
-def _columns_lost(multiple: int) -> Change:
+def _columns_lost(multiple: int) -> Edit:
     """Return a function that drops the last columns, those beyond a multiple of ``multiple``."""
 
-    def change(_: State, operation: CooperativeVectorMatMul, operands: Operands) -> Operands:
-        bits = operands.matrix.bits.copy()
-        bits[:, :, extent(operation.columns) // multiple * multiple :] = 0
-        return replace(operands, matrix=replace(operands.matrix, bits=bits))
+    def edit(value: MatrixValue) -> MatrixValue:
+        bits = value.bits.copy()
+        bits[:, :, bits.shape[2] // multiple * multiple :] = 0
+        return replace(value, bits=bits)
 
-    return change
+    return edit
 
 
 # The matrix and the bias
-
-
-def _moved_matrix(bend: Bend) -> Substitute:
-    def change(state: State, operation: CooperativeVectorMatMul) -> CooperativeVectorMatMul:
-        return replace(operation, matrix=replace(operation.matrix, offset=bent(state, operation.matrix.offset, bend)))
-
-    return _of_other(change)
-
-
-def _matrix_in_elements(state: State, operation: CooperativeVectorMatMul) -> None:
-    _moved_matrix(in_elements(operation.matrix.array))(state, operation)
-
-
-def _moved_bias(bend: Bend) -> Substitute:
-    def change(state: State, operation: CooperativeVectorMatMul) -> CooperativeVectorMatMul:
-        assert operation.bias is not None, "only an existing bias is moved"
-        return replace(operation, bias=replace(operation.bias, offset=bent(state, operation.bias.offset, bend)))
-
-    return _of_other(change)
-
-
-def _bias_in_elements(state: State, operation: CooperativeVectorMatMul) -> None:
-    assert operation.bias is not None, "only an existing bias is moved"
-    _moved_bias(in_elements(operation.bias.array))(state, operation)
 
 
 def _other_layout(_: State, operation: CooperativeVectorMatMul) -> CooperativeVectorMatMul:
@@ -267,24 +271,19 @@ def _tight(state: State, operation: CooperativeVectorMatMul) -> None:
     _give(state, operation, operands_of(state, operation, matrix=matrix))
 
 
-def _transposed_otherwise(_: State, operation: CooperativeVectorMatMul, operands: Operands) -> Operands:
-    """Read the elements of an optimal layout without the transposition that the instruction has, or with one that it does not have."""
-    bits = operands.matrix.bits
-    count, rows, columns = bits.shape
-    if transposes(operation.matrix.transpose):
-        stored = np.ascontiguousarray(bits.transpose(0, 2, 1)).reshape(count, rows, columns)
-    else:
-        stored = np.ascontiguousarray(bits.reshape(count, columns, rows).transpose(0, 2, 1))
-    return replace(operands, matrix=replace(operands.matrix, bits=stored))
+def _untransposed(value: MatrixValue) -> MatrixValue:
+    """Read the elements of an optimal layout without the transposition that the instruction has."""
+    return replace(value, bits=np.ascontiguousarray(value.bits.transpose(0, 2, 1)).reshape(value.bits.shape))
+
+
+def _transposed(value: MatrixValue) -> MatrixValue:
+    """Read the elements of an optimal layout with a transposition that the instruction does not have."""
+    count, rows, columns = value.bits.shape
+    return replace(value, bits=np.ascontiguousarray(value.bits.reshape(count, columns, rows).transpose(0, 2, 1)))
 
 
 def _without_bias(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Operands:
     return replace(operands, bias=MatrixValue(operands.result, np.zeros(operands.bias.bits.shape, operands.result.bits_dtype)))
-
-
-def _first_bias(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Operands:
-    bits = np.broadcast_to(operands.bias.bits[:, :1], operands.bias.bits.shape)
-    return replace(operands, bias=replace(operands.bias, bits=bits))
 
 
 def _bias_as(name: str) -> Substitute:
@@ -302,11 +301,6 @@ def _bias_as(name: str) -> Substitute:
     return step
 
 
-def _of_first_row(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Operands:
-    bits = np.broadcast_to(operands.matrix.bits[:, :1], operands.matrix.bits.shape)
-    return replace(operands, matrix=replace(operands.matrix, bits=bits))
-
-
 def _of_result_type(state: State, operation: CooperativeVectorMatMul) -> None:
     """Read the matrix as elements of the result's type."""
     interpretation = INTERPRETATIONS[operation.result.type.component.name]
@@ -318,10 +312,6 @@ def _of_result_type(state: State, operation: CooperativeVectorMatMul) -> None:
 
 
 _OTHER_FLOAT8 = {COMPONENT_TYPES["e4m3"]: COMPONENT_TYPES["e5m2"], COMPONENT_TYPES["e5m2"]: COMPONENT_TYPES["e4m3"]}
-
-
-def _matrix_of_other_float8(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Operands:
-    return replace(operands, matrix=replace(operands.matrix, component=_OTHER_FLOAT8[operands.matrix.component]))
 
 
 def _input_of_other_float8(_: State, __: CooperativeVectorMatMul, operands: Operands) -> Operands:
@@ -338,16 +328,8 @@ def _input_of_other_float8(_: State, __: CooperativeVectorMatMul, operands: Oper
 def _saturated(state: State, operation: CooperativeVectorMatMul) -> None:
     """Clamp the sum to the range of the result's type."""
     operands = operands_of(state, operation)
-    sides = (operands.matrix, operands.vector, operands.bias)
-    matrix, vector, bias = (integers(one.bits, one.component, one.component.is_signed).astype(object) for one in sides)
-    low, high = limits(operands.result)
-    clamped = np.clip(matrix @ vector + bias, low, high) % (1 << operands.result.bits)
-    bits = clamped.astype(operands.result.bits_dtype).reshape(len(clamped), 1, -1)
-    state.matrices[operation.result.name] = MatrixValue(operands.result, bits)
-
-
-def _result(operation: CooperativeVectorMatMul) -> str:
-    return operation.result.name
+    vector = integers(operands.vector.bits, operands.vector.component, operands.vector.component.is_signed)
+    _set_integers(state, operation, np.clip(_sums(operands, vector[:, :, 0]), *operands.result.limits))
 
 
 def _input_type(operation: CooperativeVectorMatMul) -> ComponentType:
@@ -358,74 +340,70 @@ def _target(operation: CooperativeVectorMatMul) -> ComponentType:
     return interpretation_value(operation.interpretation).component
 
 
+_of = Each("vector_multiply", "product")
+
+
 @defects_of("vector_multiply", CooperativeVectorMatMul)
 def vector_multiply_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the matrix-vector multiplies in ``program``."""
     products = every(program.operations, CooperativeVectorMatMul)
-
-    def of(chosen: Sequence[CooperativeVectorMatMul], name: str, step: Substitute, **kinds: str) -> Iterator[Defect]:
-        return each_and_all(chosen, f"vector_multiply.{name}", "product", _result, step, None, **kinds)
-
     packed = [o for o in products if interpretation_value(o.interpretation).packed]
     plain = [o for o in products if o not in packed and _input_type(o) is not _target(o)]
     narrowed = [o for o in plain if not _target(o).is_float]
     from_floats = [o for o in narrowed if _input_type(o).is_float]
-    yield from of(narrowed, "input_not_converted", _not_converted)
-    yield from of(narrowed, "input_wraps", _with(_wrapped))
+    yield from _of(narrowed, "input_not_converted", _not_converted)
+    yield from _of(narrowed, "input_wraps", _with(_wrapped))
     for rounding, function in (("toward zero", np.trunc), ("down", np.floor), ("half away from zero", _half_away)):
-        yield from of(from_floats, "input_rounded", _with(_rounded(function)), rounding=rounding)
-    yield from of([o for o in plain if not _input_type(o).is_float], "input_sign_flag_inverted", _of_other(_flag_inverted))
-    yield from of(packed, "packed_high_bits_first", _with(_high_bits_first))
-    yield from of(packed, "packed_by_other_sign", _with(_packed_by_other_sign))
+        yield from _of(from_floats, "input_rounded", _with(_rounded(function)), rounding=rounding)
+    yield from _of([o for o in plain if not _input_type(o).is_float], "input_sign_flag_inverted", _of_other(_flag_inverted))
+    yield from _of(packed, "packed_high_bits_first", _with(_high_bits_first))
+    yield from _of(packed, "packed_by_other_sign", _edited(vector=_by_other_sign))
     linear = [o for o in products if not vector_layout_value(o.matrix.layout).is_optimal]
-    yield from of([o for o in packed if o in linear and extent(o.columns) % 4], "beyond_columns", _beyond_columns)
+    yield from _of([o for o in packed if o in linear and extent(o.columns) % 4], "beyond_columns", _beyond_columns)
     floats = [o for o in linear if interpretation_value(o.matrix.interpretation).component.is_float]
     for multiple in (4, 8, 16):
         # If several multiples give the same number of columns, only the smallest is a defect.
         up = [o for o in floats if -extent(o.columns) % multiple >= multiple // 2 or (multiple == 4 and extent(o.columns) % 4)]
-        yield from of(up, "padding_read", _padding_read(multiple), multiple=str(multiple))
+        yield from _of(up, "padding_read", _padding_read(multiple), multiple=str(multiple))
         down = [o for o in products if extent(o.columns) % multiple >= multiple // 2 or (multiple == 4 and extent(o.columns) % 4)]
-        yield from of(down, "columns_lost", _with(_columns_lost(multiple)), multiple=str(multiple))
-    yield from _of_memory(products, linear, of)
-    yield from of([o for o in products if not o.result.type.component.is_float], "sum_saturates", _saturated)
+        yield from _of(down, "columns_lost", _edited(matrix=_columns_lost(multiple)), multiple=str(multiple))
+    yield from _of_memory(products, linear)
+    yield from _of([o for o in products if not o.result.type.component.is_float], "sum_saturates", _saturated)
 
 
-def _of_memory(
-    products: Sequence[CooperativeVectorMatMul], linear: Sequence[CooperativeVectorMatMul], of: Callable[..., Iterator[Defect]]
-) -> Iterator[Defect]:
+def _of_memory(products: Sequence[CooperativeVectorMatMul], linear: Sequence[CooperativeVectorMatMul]) -> Iterator[Defect]:
     """Yield defects of the matrix and the bias.
 
     Args:
         products: all multiplies.
         linear: the multiplies whose matrix has contiguous rows or columns.
-        of: yields the defects with an id.
     """
     whole = [o for o in products if not interpretation_value(o.matrix.interpretation).component.is_float]
-    yield from of(whole, "matrix_by_other_sign", _with(_matrix_by_other_sign))
-    yield from of([o for o in linear if o.matrix.array.pointee.bytes > 1], "matrix_offset_in_elements", _matrix_in_elements)
-    yield from of(products, "matrix_offset_ignored", _moved_matrix(zero))
-    yield from of(products, "matrix_of_first_invocation", _moved_matrix(of_first))
-    yield from of(linear, "layout_swapped", _of_other(_other_layout))
-    yield from of(linear, "stride_ignored", _tight)
+    yield from _of(whole, "matrix_by_other_sign", _edited(matrix=_by_other_sign))
+    yield from _of([o for o in linear if o.matrix.array.pointee.bytes > 1], "matrix_offset_in_elements", _as_elements("matrix"))
+    yield from _of(products, "matrix_offset_ignored", _bent("matrix.offset", zero))
+    yield from _of(products, "matrix_of_first_invocation", _bent("matrix.offset", of_first))
+    yield from _of(linear, "layout_swapped", _of_other(_other_layout))
+    yield from _of(linear, "stride_ignored", _tight)
     narrow = [o for o in linear if _may_be_of_result_type(o)]
-    yield from of(narrow, "matrix_of_result_type", _of_result_type)
+    yield from _of(narrow, "matrix_of_result_type", _of_result_type)
     eights = [o for o in products if interpretation_value(o.matrix.interpretation).component in _OTHER_FLOAT8]
-    yield from of(eights, "other_float8", _with(_matrix_of_other_float8), operand="matrix")
-    yield from of([o for o in products if _target(o) in _OTHER_FLOAT8], "other_float8", _with(_input_of_other_float8), operand="input")
+    yield from _of(eights, "other_float8", _edited(matrix=_as_other_float8), operand="matrix")
+    yield from _of([o for o in products if _target(o) in _OTHER_FLOAT8], "other_float8", _with(_input_of_other_float8), operand="input")
     optimal = [o for o in products if o not in linear and min(extent(o.rows), extent(o.columns)) > 1]
     transposed = [o for o in optimal if transposes(o.matrix.transpose)]
-    yield from of(transposed, "transposition_ignored", _with(_transposed_otherwise))
-    yield from of([o for o in optimal if o not in transposed], "transposition_added", _with(_transposed_otherwise))
-    yield from of([o for o in products if extent(o.rows) > 1], "one_row", _with(_of_first_row))
+    yield from _of(transposed, "transposition_ignored", _edited(matrix=_untransposed))
+    yield from _of([o for o in optimal if o not in transposed], "transposition_added", _edited(matrix=_transposed))
+    yield from _of([o for o in products if extent(o.rows) > 1], "one_row", _edited(matrix=_first_row))
     biased = [o for o in products if o.bias is not None]
-    yield from of(biased, "bias_dropped", _with(_without_bias))
-    yield from of([o for o in biased if extent(o.rows) > 1], "first_bias", _with(_first_bias))
-    yield from of([o for o in biased if o.bias and o.bias.array.pointee.bytes > 1], "bias_offset_in_elements", _bias_in_elements)
-    yield from of(biased, "bias_offset_ignored", _moved_bias(zero))
-    yield from of(biased, "bias_of_first_invocation", _moved_bias(of_first))
+    yield from _of(biased, "bias_dropped", _with(_without_bias))
+    yield from _of([o for o in biased if extent(o.rows) > 1], "first_bias", _edited(bias=_first_row))
+    yield from _of([o for o in biased if o.bias and o.bias.array.pointee.bytes > 1], "bias_offset_in_elements", _as_elements("bias"))
+    yield from _of(biased, "bias_offset_ignored", _bent("bias.offset", zero))
+    yield from _of(biased, "bias_of_first_invocation", _bent("bias.offset", of_first))
     for name in ("f16", "f32", "s8", "u8", "s32"):
         others = [o for o in biased if o.bias and _may_be_read_as(o, COMPONENT_TYPES[name])]
-        yield from of(others, "bias_of_other_type", _bias_as(name), type=name)
+        yield from _of(others, "bias_of_other_type", _bias_as(name), type=name)
 
 
 def _may_be_of_result_type(operation: CooperativeVectorMatMul) -> bool:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every
+from cts.defects.defect import Defect, Each, every
+from cts.defects.edits import in_elements, of_first, reread, with_scalar, zero
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
-from cts.defects.vectors import Bend, bent, in_elements, of_first, zero
 from cts.reference.cooperative_vector_training import Added, add, outer_product_terms, reduce_sum_terms
+from cts.reference.evaluate import perform
 from cts.reference.memory import Memory
 from cts.reference.state import State
 from cts.verdict.elements import scatter
@@ -72,16 +73,13 @@ def _overwritten(state: State, operation: Accumulation) -> None:
     _in_place(memory, replace(added, offsets=places, terms=totals), totals)
 
 
-def _first_only(state: State, operation: Accumulation) -> None:
-    """Add the terms of the first invocation alone."""
-    added = _terms(state, operation)
-    add(_memory(state, operation), replace(added, offsets=added.offsets[:1], terms=added.terms[:1]))
+def _adding(edit: Callable[[Added], Added]) -> Substitute:
+    """Build a step that adds other terms."""
+    return lambda state, operation: add(_memory(state, operation), edit(_terms(state, operation)))
 
 
-def _added_twice(state: State, operation: Accumulation) -> None:
-    """Add each term twice."""
-    added = _terms(state, operation)
-    add(_memory(state, operation), replace(added, terms=2 * added.terms))
+def _of_first_invocation(added: Added) -> Added:
+    return replace(added, offsets=added.offsets[:1], terms=added.terms[:1])
 
 
 def _last_workgroup_only(state: State, operation: Accumulation) -> None:
@@ -95,12 +93,11 @@ def _last_workgroup_only(state: State, operation: Accumulation) -> None:
     add(_memory(state, operation), replace(added, offsets=added.offsets[own], terms=added.terms[own]))
 
 
-def _last_component_lost(state: State, operation: Accumulation) -> None:
-    """Lose the last component, or column, if their number is odd, as if only whole pairs were added."""
-    added = _terms(state, operation)
+def _without_last(added: Added) -> Added:
+    """Lose the last component, or column, as if only whole pairs were added."""
     terms = added.terms.copy()
     terms[..., -1] = 0
-    add(_memory(state, operation), replace(added, terms=terms))
+    return replace(added, terms=terms)
 
 
 def _neighbour_changed(state: State, operation: ReduceSumAccumulate) -> None:
@@ -138,33 +135,14 @@ def _rounded_to_half(state: State, operation: Accumulation) -> None:
     _in_place(memory, added, sums)
 
 
-def _factors_exchanged(state: State, operation: OuterProductAccumulate) -> None:
-    """Compute the product of B and A: rows become columns."""
-    added = outer_product_terms(state, operation)
-    count, rows, columns = added.terms.shape
-    turned = np.ascontiguousarray(added.terms.transpose(0, 2, 1)).reshape(count, rows, columns)
-    add(_memory(state, operation), replace(added, terms=turned))
-
-
-def _moved(state: State, operation: Accumulation, bend: Bend) -> None:
-    offset = bent(state, operation.offset, bend)
-    add(_memory(state, operation), _terms(state, replace(operation, offset=offset)))
-
-
-def _offset_of_first_invocation(state: State, operation: Accumulation) -> None:
-    _moved(state, operation, of_first)
-
-
-def _offset_ignored(state: State, operation: Accumulation) -> None:
-    _moved(state, operation, zero)
+def _of_exchanged_factors(added: Added) -> Added:
+    """Return the terms of the product of B and A: rows become columns."""
+    turned = np.ascontiguousarray(added.terms.transpose(0, 2, 1)).reshape(added.terms.shape)
+    return replace(added, terms=turned)
 
 
 def _offset_in_elements(state: State, operation: ReduceSumAccumulate) -> None:
-    _moved(state, operation, in_elements(operation.array))
-
-
-def _name(operation: Accumulation) -> str:
-    return operation.array.name
+    perform(state, reread(state, operation, "offset", in_elements(operation.array)))
 
 
 def _divergent(operations: Sequence[Operation], inside: bool = False) -> Iterator[Accumulation]:
@@ -176,13 +154,12 @@ def _divergent(operations: Sequence[Operation], inside: bool = False) -> Iterato
             yield from _divergent(body, inside or isinstance(operation, Branch | Switch | Loop | Exit))
 
 
+_of = Each("vector_training", "sums", lambda operation: operation.array.name)
+
+
 @defects_of("vector_training", Accumulation)
 def vector_training_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of the accumulation by invocations with cooperative vectors in ``program``."""
-
-    def of(chosen: Sequence[Accumulation], name: str, step: Substitute) -> Iterator[Defect]:
-        return each_and_all(chosen, f"vector_training.{name}", "sums", _name, step)
-
     outer, sums = every(program.operations, OuterProductAccumulate), every(program.operations, ReduceSumAccumulate)
     accumulations: list[Accumulation] = [*outer, *sums]
     if not accumulations:
@@ -190,21 +167,21 @@ def vector_training_defects(program: Program) -> Iterator[Defect]:
     for name, step in (
         ("last_writer_wins", _last_writer),
         ("overwritten", _overwritten),
-        ("first_invocation_only", _first_only),
-        ("added_twice", _added_twice),
-        ("offset_ignored", _offset_ignored),
-        ("offset_of_first_invocation", _offset_of_first_invocation),
+        ("first_invocation_only", _adding(_of_first_invocation)),
+        ("added_twice", _adding(lambda added: replace(added, terms=2 * added.terms))),
+        ("offset_ignored", with_scalar("offset", zero)),
+        ("offset_of_first_invocation", with_scalar("offset", of_first)),
     ):
-        yield from of(accumulations, name, step)
+        yield from _of(accumulations, name, step)
     if program.workgroup_count > 1:
-        yield from of(accumulations, "last_workgroup_only", _last_workgroup_only)
-    yield from of([o for o in accumulations if _last_extent(o) % 2], "last_component_lost", _last_component_lost)
+        yield from _of(accumulations, "last_workgroup_only", _last_workgroup_only)
+    yield from _of([o for o in accumulations if _last_extent(o) % 2], "last_component_lost", _adding(_without_last))
     halves = [o for o in sums if o.vector.type.component is COMPONENT_TYPES["f16"] and _last_extent(o) % 2]
-    yield from of(halves, "neighbour_changed", _neighbour_changed)
-    yield from of(list(dict.fromkeys(_divergent(program.operations))), "inactive_too", _inactive_too)
-    yield from of([o for o in outer if min(o.a.type.count, o.b.type.count) > 1], "factors_exchanged", _factors_exchanged)
-    yield from of([o for o in accumulations if _is_wide(o)], "in_f16", _rounded_to_half)
-    yield from of([o for o in sums if o.array.pointee.bytes > 1], "offset_in_elements", _offset_in_elements)
+    yield from _of(halves, "neighbour_changed", _neighbour_changed)
+    yield from _of(list(dict.fromkeys(_divergent(program.operations))), "inactive_too", _inactive_too)
+    yield from _of([o for o in outer if min(o.a.type.count, o.b.type.count) > 1], "factors_exchanged", _adding(_of_exchanged_factors))
+    yield from _of([o for o in accumulations if _is_wide(o)], "in_f16", _rounded_to_half)
+    yield from _of([o for o in sums if o.array.pointee.bytes > 1], "offset_in_elements", _offset_in_elements)
 
 
 def _last_extent(operation: Accumulation) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from cts.defects.defect import Defect, each_and_all, every
-from cts.defects.evaluation import Substitute
+from cts.defects.defect import Defect, Each, every
+from cts.defects.edits import in_elements, of_first, reread, skipped, with_scalar, zero
 from cts.defects.known import defects_of
 from cts.reference.cooperative_vectors import store_rows
 from cts.reference.evaluate import perform
@@ -21,51 +21,13 @@ from generators.program.cooperative_vectors import (
     CooperativeVectorLoad,
     CooperativeVectorStore,
 )
-from generators.program.memory import Array
 from generators.program.program import Program
-from generators.program.values import Scalar, ScalarValue, Value
-
-Bend = Callable[[np.ndarray], np.ndarray]
-"""Takes the operand of each invocation (uint64), and returns the wrong operand."""
-
 
 Access = CooperativeVectorLoad | CooperativeVectorStore
 
 
-def bent(state: State, operand: ScalarValue, bend: Bend) -> Scalar:
-    """Return a scalar with the value that a wrong device uses, in each invocation, instead of the operand."""
-    name = f"{operand.name} as a wrong device reads it"
-    state.scalars[name] = np.asarray(bend(state.scalar(operand)), np.uint64)
-    return Value(name, operand.type)
-
-
-def in_elements(array: Array) -> Bend:
-    """Return a function that counts an offset in elements of the array, not in bytes."""
-    return lambda operand: operand * np.uint64(array.pointee.bytes)
-
-
-def of_first(operand: np.ndarray) -> np.ndarray:
-    """Return the operand of the first invocation that executes the instruction."""
-    return np.broadcast_to(operand[:1], operand.shape)
-
-
-def zero(operand: np.ndarray) -> np.ndarray:
-    """Return zeros in place of an operand that is ignored."""
-    return np.zeros_like(operand)
-
-
-def _at(state: State, operation: Access, bend: Bend) -> None:
-    """Load or store at another offset."""
-    offset = bent(state, operation.offset, bend)
-    perform(state, replace(operation, offset=offset))
-
-
-def _accessed(bend: Bend) -> Substitute:
-    return lambda state, operation: _at(state, operation, bend)
-
-
 def _counted_in_elements(state: State, operation: Access) -> None:
-    _at(state, operation, in_elements(operation.array))
+    perform(state, reread(state, operation, "offset", in_elements(operation.array)))
 
 
 def _rounded_up(state: State, operation: CooperativeVectorStore) -> None:
@@ -85,46 +47,33 @@ def _rounded_up(state: State, operation: CooperativeVectorStore) -> None:
     store_rows(state, memory, replace(value, bits=bits), offsets, operation.vector.name)
 
 
-def _not_stored(_: State, __: CooperativeVectorStore) -> None:
-    """Store nothing."""
-
-
 Dynamic = CooperativeVectorExtract | CooperativeVectorInsert
-
-
-def _indexed(bend: Bend) -> Substitute:
-    def step(state: State, operation: Dynamic) -> None:
-        other = bent(state, operation.index, bend)
-        perform(state, replace(operation, index=other))
-
-    return step
 
 
 def _vector(operation: Access | Dynamic) -> str:
     return operation.result.name if isinstance(operation, CooperativeVectorLoad) else operation.vector.name
 
 
+_of = Each("cooperative_vector", "vector", _vector)
+
+
 @defects_of("cooperative_vector", Access, Dynamic)
 def vector_defects(program: Program) -> Iterator[Defect]:
     """Yield defects of loads and stores of cooperative vectors in ``program``, and of components at a run-time index."""
-
-    def of(chosen: Sequence[Access] | Sequence[Dynamic], name: str, step: Substitute, **kinds: str) -> Iterator[Defect]:
-        return each_and_all(chosen, f"cooperative_vector.{name}", "vector", _vector, step, None, **kinds)
-
     loads, stores = every(program.operations, CooperativeVectorLoad), every(program.operations, CooperativeVectorStore)
     accesses: tuple[tuple[str, Sequence[Access]], ...] = (("loaded", loads), ("stored", stores))
     for access, operations in accesses:
         wide = [one for one in operations if one.array.pointee.bytes > 1]
-        yield from of(wide, "offset_in_elements", _counted_in_elements, access=access)
-    yield from of(loads, "offset_ignored", _accessed(zero))
-    yield from of(loads, "offset_of_first_invocation", _accessed(of_first))
-    yield from of([one for one in stores if one.vector.type.bytes % VECTOR_ALIGNMENT], "store_rounded_up", _rounded_up)
-    yield from of(stores, "not_stored", _not_stored)
+        yield from _of(wide, "offset_in_elements", _counted_in_elements, access=access)
+    yield from _of(loads, "offset_ignored", with_scalar("offset", zero))
+    yield from _of(loads, "offset_of_first_invocation", with_scalar("offset", of_first))
+    yield from _of([one for one in stores if one.vector.type.bytes % VECTOR_ALIGNMENT], "store_rounded_up", _rounded_up)
+    yield from _of(stores, "not_stored", skipped)
     dynamic: tuple[tuple[str, Sequence[Dynamic]], ...] = (
         ("taken", every(program.operations, CooperativeVectorExtract)),
         ("replaced", every(program.operations, CooperativeVectorInsert)),
     )
     for access, indexed in dynamic:
         several = [one for one in indexed if one.vector.type.count > 1]
-        yield from of(several, "index_ignored", _indexed(zero), access=access)
-        yield from of(several, "index_of_first_invocation", _indexed(of_first), access=access)
+        yield from _of(several, "index_ignored", with_scalar("index", zero), access=access)
+        yield from _of(several, "index_of_first_invocation", with_scalar("index", of_first), access=access)

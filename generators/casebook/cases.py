@@ -290,27 +290,24 @@ def _labels_on_row(family: Family, label: str, tier: Tier) -> list[tuple[str, ..
             choices[place] = (len(family.parameters[place].values),)
             found.update(rows(wider.rules, choices))
         return _labelled(wider, sorted(found))
-    pinned = pinned_labels(family)
     for model in by_likeness(label, family.parameters[place].labels):
-        moved = _moved(family, products, place, model, label, pinned.nightly)
+        moved = _moved(family, products, place, model, label, Tier.NIGHTLY)
         if moved and tier is Tier.SMOKE:
             # Both tiers use the same row, so nightly contains the cases of smoke
             chosen = [product for product in products if product.smoke] or products
-            return _moved(family, chosen, place, model, label, pinned.smoke)
+            return _moved(family, chosen, place, model, label, Tier.SMOKE)
         if moved:
             return moved
     return []
 
 
-def _moved(
-    family: Family, products: Sequence[Product], place: int, model: str, label: str, pinned: Iterable[tuple[str, ...]]
-) -> list[tuple[str, ...]]:
-    """Return the pinned cases of the row ``model``, a label of parameter ``place``, with that label replaced by ``label``.
+def _moved(family: Family, products: Sequence[Product], place: int, model: str, label: str, tier: Tier) -> list[tuple[str, ...]]:
+    """Return a tier's pinned cases of the row ``model``, a label of parameter ``place``, with that label replaced by ``label``.
 
     Every returned case is in a product, and the constraints allow it.
     """
     found = []
-    for labels in pinned:
+    for labels in pinned_labels(family, tier):
         if labels[place] == model and any(_within(family, product, labels) for product in products):
             moved = (*labels[:place], label, *labels[place + 1 :])
             if not violated(Case(family, moved)):

@@ -139,19 +139,6 @@ def _outline(family: Family) -> Iterator[str]:
         yield from (" ".join(map(str, numbers)) for numbers in product.choices)
 
 
-@dataclass(frozen=True, slots=True)
-class PinnedLabels:
-    """The pinned cases of a family: the parameter labels of each.
-
-    Attributes:
-        nightly: the cases of the nightly tier, in the order of the full tier.
-        smoke: the cases that are also in the smoke tier.
-    """
-
-    nightly: tuple[tuple[str, ...], ...]
-    smoke: tuple[tuple[str, ...], ...]
-
-
 @cache
 def _pinned(family: Family) -> PinnedTiers:
     return read_tiers(pinned_file(home(family), family.name))
@@ -201,13 +188,9 @@ def chosen_labels(family: Family, tier: Tier, wanted: Callable[[str], bool] | No
 
 
 @cache
-def pinned_labels(family: Family) -> PinnedLabels:
-    """Return all pinned cases of ``family``.
-
-    Raises:
-        CasebookError: see ``chosen_labels``.
-    """
-    return PinnedLabels(tuple(chosen_labels(family, Tier.NIGHTLY)), tuple(chosen_labels(family, Tier.SMOKE)))
+def pinned_labels(family: Family, tier: Tier) -> tuple[tuple[str, ...], ...]:
+    """Return the parameter labels of all pinned cases of a tier, as ``chosen_labels`` does, read once."""
+    return tuple(chosen_labels(family, tier))
 
 
 @cache

@@ -11,7 +11,7 @@ import numpy as np
 
 from generators.chains import tiles as chain_tiles
 from generators.chains.decisions import U32, Decisions
-from generators.chains.pointers import PointerWriter, Storage
+from generators.chains.functions import PointerWriter, Storage
 from generators.chains.tiles import ChainWriter
 from generators.operands.run_time import from_host
 from generators.parameters.declaration import parameter

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, make_dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from generators.parameters.declaration import declarations, parameter
 from generators.parameters.vocabulary import SCOPES
-from generators.property_query import Command, MatrixInfo, PropertyQuery, Rule
+from generators.property_query import Command, DeviceRule, ListRule, MatrixInfo, PropertyQuery, Rule
 from generators.types import Scope
 
 
@@ -79,8 +79,7 @@ def _rules(*rules: Rule) -> Mapping[str, Rule]:
     return MappingProxyType({rule: rule for rule in rules})
 
 
-_LISTS: tuple[Rule, ...] = ("count", "all", "generous", "one_short", "one", "none", "repeated")
-"""The rules of every command that lists structures."""
+_LISTS: tuple[Rule, ...] = get_args(ListRule)
 
 BUILDERS: Mapping[str, PropertyQueries] = MappingProxyType(
     {
@@ -112,20 +111,7 @@ BUILDERS: Mapping[str, PropertyQueries] = MappingProxyType(
         ),
         "vulkan": PropertyQueries(
             "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
-            _rules(
-                "workgroup_invocations",
-                "workgroup_size",
-                "workgroup_count",
-                "shared_memory",
-                "push_constants",
-                "storage_buffers",
-                "memory_size",
-                "offset_alignment",
-                "subgroup_sizes",
-                "subgroup_operations",
-                "extension_features",
-                "extension_dependencies",
-            ),
+            _rules(*get_args(DeviceRule)),
         ),
     }
 )

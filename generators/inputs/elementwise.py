@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from generators.inputs.whole_numbers import signs
 from generators.numerics.formats import largest_finite, smallest_normal
 from generators.types import COMPONENT_TYPES, ComponentType
 
@@ -26,14 +27,10 @@ _F64_EXPONENTS = 400
 """Limit of the binary exponents of f64 operands, so float64 can compute the exact value of a product."""
 
 
-def _signs(shape: Shape, rng: np.random.Generator) -> np.ndarray:
-    return rng.choice(np.array([-1.0, 1.0]), shape)
-
-
 def _significands(bits: int, shape: Shape, rng: np.random.Generator) -> np.ndarray:
     """Draw odd whole numbers of exactly ``bits`` significant bits (at least 2) and both signs, float64."""
     magnitude = rng.integers(1 << (bits - 2), 1 << (bits - 1), shape) * 2 + 1
-    return np.asarray(magnitude * _signs(shape, rng))
+    return np.asarray(magnitude * signs(shape, rng))
 
 
 def _exponents(component: ComponentType) -> tuple[int, int]:
@@ -197,7 +194,7 @@ def chain(component: ComponentType, shape: Shape, rng: np.random.Generator) -> t
 
 def _whole(bits: int, shape: Shape, rng: np.random.Generator) -> np.ndarray:
     """Draw whole numbers below 2**bits, of both signs and not zero."""
-    return np.asarray(rng.integers(1, 1 << bits, shape) * _signs(shape, rng))
+    return np.asarray(rng.integers(1, 1 << bits, shape) * signs(shape, rng))
 
 
 def contraction(component: ComponentType, shape: Shape, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from generators.inputs.whole_numbers import signs
 from generators.numerics.formats import encode, largest_finite, smallest_normal, values
 from generators.types import ComponentType
 
@@ -23,15 +24,11 @@ _SHORT = np.array([1.5, 1.25, 1.75, 1.125, 1.375])
 """Factors that turn full significands into ties and quarters."""
 
 
-def _signs(shape: Shape, rng: np.random.Generator) -> np.ndarray:
-    return np.asarray(rng.choice([-1.0, 1.0], shape))
-
-
 def _full(component: ComponentType, shape: Shape, rng: np.random.Generator, low: int = 2, high: int = 6) -> np.ndarray:
     """Draw numbers of both signs with full significands, from 2**low to below 2**high."""
     p = component.precision
     digits = rng.integers(1 << p - 1, 1 << p, shape).astype(np.float64)
-    return np.asarray(np.ldexp(digits, rng.integers(low, high, shape) - (p - 1)) * _signs(shape, rng))
+    return np.asarray(np.ldexp(digits, rng.integers(low, high, shape) - (p - 1)) * signs(shape, rng))
 
 
 def _step(component: ComponentType, numbers: np.ndarray) -> np.ndarray:
@@ -43,7 +40,7 @@ def _step(component: ComponentType, numbers: np.ndarray) -> np.ndarray:
 def _units(component: ComponentType, shape: Shape, rng: np.random.Generator, low: int, high: int) -> np.ndarray:
     """Draw whole multiples of the smallest denormal, from ``low`` to below ``high``, of both signs."""
     smallest = smallest_normal(component) * 2.0 ** (1 - component.precision)
-    return np.asarray(rng.integers(low, high, shape) * smallest * _signs(shape, rng))
+    return np.asarray(rng.integers(low, high, shape) * smallest * signs(shape, rng))
 
 
 def _denormal(component: ComponentType, shape: Shape, rng: np.random.Generator) -> np.ndarray:
@@ -51,7 +48,7 @@ def _denormal(component: ComponentType, shape: Shape, rng: np.random.Generator) 
     bits = rng.integers(1, component.precision, shape)
     smallest = smallest_normal(component) * 2.0 ** (1 - component.precision)
     digits = rng.integers(1, 1 << component.precision - 1, shape) >> (component.precision - 1 - bits)
-    return np.asarray(np.maximum(digits, 1) * smallest * _signs(shape, rng))
+    return np.asarray(np.maximum(digits, 1) * smallest * signs(shape, rng))
 
 
 def _mixed(choices: list[np.ndarray], rng: np.random.Generator) -> Pair:
@@ -81,8 +78,8 @@ def nan_bits(component: ComponentType, shape: Shape, part: int, rng: np.random.G
     quiet = 1 << payload_bits - 1
     structured = [*single, *(bit | quiet for bit in single), quiet - 1, 2 * quiet - 1]
     signed = [payload | top | sign for payload in structured for sign in (0, 1 << component.bits - 1)]
-    signs = rng.integers(0, 2, count, np.uint64) << np.uint64(component.bits - 1)
-    drawn = rng.integers(1, 1 << payload_bits, count, np.uint64) | np.uint64(top) | signs
+    sign_bits = rng.integers(0, 2, count, np.uint64) << np.uint64(component.bits - 1)
+    drawn = rng.integers(1, 1 << payload_bits, count, np.uint64) | np.uint64(top) | sign_bits
     drawn[: min(count, len(signed))] = rng.permutation(np.array(signed, np.uint64))[:count]
     return np.asarray(rng.permutation(drawn).reshape(shape).astype(component.bits_dtype))
 
@@ -110,9 +107,9 @@ def _special_bits(component: ComponentType, shape: Shape, rng: np.random.Generat
 def _between(component: ComponentType, operation: str, shape: Shape, rng: np.random.Generator) -> Pair:
     left = _full(component, shape, rng)
     if operation in ("add", "subtract"):
-        return left, _step(component, left) * rng.choice(_FRACTIONS, shape) * _signs(shape, rng)
+        return left, _step(component, left) * rng.choice(_FRACTIONS, shape) * signs(shape, rng)
     size = (1,) if operation == "times_scalar" else shape
-    return left, np.asarray(rng.choice(_SHORT, size) * _signs(size, rng))
+    return left, np.asarray(rng.choice(_SHORT, size) * signs(size, rng))
 
 
 def _random(component: ComponentType, operation: str, shape: Shape, rng: np.random.Generator) -> Pair:
@@ -142,12 +139,12 @@ def _denormals(component: ComponentType, operation: str, shape: Shape, part: int
         ordinary = _full(component, shape, rng)
         return np.where(rng.integers(0, 8, shape) > 0, units, ordinary), factor.reshape(1)
     if operation == "divide":
-        divisor = np.ldexp(rng.integers(4, 8, shape).astype(np.float64), rng.integers(6, 8, shape)) * _signs(shape, rng)
+        divisor = np.ldexp(rng.integers(4, 8, shape).astype(np.float64), rng.integers(6, 8, shape)) * signs(shape, rng)
         quotient = np.where(rng.integers(0, 3, shape) > 0, rng.uniform(2.0**-4, 0.9, shape), rng.uniform(2.0, 32.0, shape)) * least
         return quotient * divisor, divisor
-    power = np.ldexp(1.0, rng.integers(1, 5, shape)) * _signs(shape, rng)
+    power = np.ldexp(1.0, rng.integers(1, 5, shape)) * signs(shape, rng)
     result = _units(component, shape, rng, half // 2, half)
-    edge = np.stack([_signs(shape, rng) * (1 - 2.0**-p), _signs(shape, rng) * least])
+    edge = np.stack([signs(shape, rng) * (1 - 2.0**-p), signs(shape, rng) * least])
     grown = np.stack([_units(component, shape, rng, 1, half // 8), power])
     # Small denormals grow, normal numbers become denormal, and a few results are just below the smallest normal number.
     return _mixed([grown, np.stack([result * np.abs(power), 1 / power])] * 3 + [edge], rng)
@@ -155,7 +152,7 @@ def _denormals(component: ComponentType, operation: str, shape: Shape, part: int
 
 def _overflow(component: ComponentType, operation: str, shape: Shape, rng: np.random.Generator) -> Pair:
     largest = largest_finite(component)
-    sign = _signs(shape, rng)
+    sign = signs(shape, rng)
     step = _step(component, np.array(largest))
     if operation in ("add", "subtract"):
         steps, half = rng.choice([0.25, 0.5, 0.75, 1.0], shape) * step, largest / 2 + step * rng.integers(0, 9, shape)
@@ -163,14 +160,14 @@ def _overflow(component: ComponentType, operation: str, shape: Shape, rng: np.ra
         left, right = sign * np.where(other > 2 * step, largest / 2 + step * 4, largest), sign * other
         return left, right if operation == "add" else -right
     size = (1,) if operation == "times_scalar" else shape
-    factor = rng.choice([1.5, 2.5, 1.25], size) * _signs(size, rng)
+    factor = rng.choice([1.5, 2.5, 1.25], size) * signs(size, rng)
     return sign * (largest - step * rng.integers(0, 64, shape)), np.asarray(factor)
 
 
 def _special(component: ComponentType, operation: str, shape: Shape, part: int, rng: np.random.Generator) -> Pair:
     left = _special_bits(component, shape, rng, operation != "divide")
     if operation == "divide":
-        return left, encode(component, rng.integers(1, 5, shape) * _signs(shape, rng))
+        return left, encode(component, rng.integers(1, 5, shape) * signs(shape, rng))
     if operation == "times_scalar":
         return left, encode(component, np.array([[-1.5, -0.0, np.inf, np.nan][part]]))
     return left, _special_bits(component, shape, rng)
@@ -235,7 +232,7 @@ def arguments(component: ComponentType, function: str, pattern: str, shape: Shap
 def _fused(component: ComponentType, shape: Shape, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
     """Draw normal a, b and c with denormal a * b + c that does not round: b is a power of two, and c nearly cancels the product."""
     half = 1 << component.precision - 1
-    power = np.ldexp(1.0, rng.integers(1, 5, shape)) * _signs(shape, rng)
+    power = np.ldexp(1.0, rng.integers(1, 5, shape)) * signs(shape, rng)
     product = _units(component, shape, rng, half + half // 4, 2 * half - half // 4)
     rest = _units(component, shape, rng, 1, half // 4)
     return tuple(encode(component, one) for one in (product * np.abs(power), 1 / power, rest - np.sign(power) * product))
@@ -255,7 +252,7 @@ def converted(source: ComponentType, target: ComponentType, pattern: str, part: 
         largest = largest_finite(target)
         step = _step(target, np.array(largest))
         near = largest + step * rng.choice([0.25, 0.5, 0.5 - 2.0**-5, 0.75, 1.0], shape)
-        numbers = np.where(rng.integers(0, 3, shape) > 0, near, 4 * largest * rng.uniform(1, 2, shape)) * _signs(shape, rng)
+        numbers = np.where(rng.integers(0, 3, shape) > 0, near, 4 * largest * rng.uniform(1, 2, shape)) * signs(shape, rng)
     else:
         exact = _denormal(narrow, shape, rng)
         smallest = smallest_normal(narrow) * 2.0 ** (1 - narrow.precision)

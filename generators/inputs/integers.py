@@ -9,15 +9,8 @@ from generators.property_rows import PropertyRow
 from generators.types import ComponentType
 
 
-def _limits(component: ComponentType) -> tuple[int, int]:
-    """Return (lowest, highest) value."""
-    if component.is_signed:
-        return -(1 << (component.bits - 1)), (1 << (component.bits - 1)) - 1
-    return 0, (1 << component.bits) - 1
-
-
 def _random(component: ComponentType, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    low, high = _limits(component)
+    low, high = component.limits
     return np.asarray(rng.integers(low, high, shape, component.dtype, endpoint=True))
 
 
@@ -34,10 +27,10 @@ def edges(chain: Chain, rng: np.random.Generator) -> Operands:
     row = chain.row
     draws = []
     for component, shape in ((row.a, shape_a), (row.b, shape_b)):
-        low, high = _limits(component)
+        low, high = component.limits
         choices = np.array([low, low + 1, high, high - 1, high // 2, 1], dtype=object).astype(component.dtype)
         draws.append(rng.choice(choices, shape))
-    low, high = _limits(row.c)
+    low, high = row.c.limits
     near = rng.integers(0, 64, shape_c).astype(object)
     c = np.where(rng.integers(0, 2, shape_c).astype(bool), low + near, high - near).astype(row.c.dtype)
     return Operands(draws[0], draws[1], c)
@@ -58,7 +51,7 @@ def selecting(chain: Chain, rng: np.random.Generator) -> Operands:
 
 def _bounded(component: ComponentType, limit: int, shape: tuple[int, ...], rng: np.random.Generator, sign: int) -> np.ndarray:
     """Draw non-zero values of at most ``limit`` in magnitude; all of one sign for ``sign`` 1 or -1, of both signs for 0."""
-    low, high = _limits(component)
+    low, high = component.limits
     magnitude = rng.integers(1, min(limit, high), shape, np.uint64, endpoint=True).astype(object)
     if sign == 0 and low < 0:
         magnitude = magnitude * rng.choice(np.array([1, -1]), shape)
@@ -69,10 +62,10 @@ def _bounded(component: ComponentType, limit: int, shape: tuple[int, ...], rng: 
 
 def _product_limits(row: PropertyRow) -> tuple[int, int]:
     """Return the magnitudes of a and b for which no sum of K products, in any order, leaves the result's range (KHR-MAD-10)."""
-    _, highest = _limits(row.result)
+    _, highest = row.result.limits
     budget = highest // row.k
-    first = min(_limits(row.a)[1], int(budget**0.5))
-    return first, min(_limits(row.b)[1], budget // first)
+    first = min(row.a.limits[1], int(budget**0.5))
+    return first, min(row.b.limits[1], budget // first)
 
 
 def saturating(chain: Chain, rng: np.random.Generator, end: str) -> Operands:
@@ -87,8 +80,8 @@ def saturating(chain: Chain, rng: np.random.Generator, end: str) -> Operands:
     row = chain.row
     limit_a, limit_b = _product_limits(row)
     signed_sums = row.result.is_signed and (row.a.is_signed or row.b.is_signed)
-    low_c, high_c = _limits(row.c)
-    low_r, high_r = _limits(row.result)
+    low_c, high_c = row.c.limits
+    low_r, high_r = row.result.limits
     sign = {"high": 1, "low": -1}.get(end, 0 if signed_sums else 1)
     a = _bounded(row.a, limit_a, shape_a, rng, sign if row.a.is_signed else abs(sign))
     b = _bounded(row.b, limit_b, shape_b, rng, 1 if sign == 1 or (sign == -1 and row.a.is_signed) else sign)

@@ -40,8 +40,7 @@ def factors(row: PropertyRow, sizes: tuple[int, int, int], most: int, rng: np.ra
 
 def any_whole(shape: tuple[int, ...], component: ComponentType, rng: np.random.Generator) -> np.ndarray:
     """Draw any numbers of an integer type, int64."""
-    info = np.iinfo(component.dtype)
-    return rng.integers(int(info.min), int(info.max), shape, np.int64, endpoint=True)
+    return rng.integers(*component.limits, shape, np.int64, endpoint=True)
 
 
 def addends(shape: tuple[int, ...], component: ComponentType, most: int, rng: np.random.Generator) -> np.ndarray:

@@ -135,17 +135,13 @@ def packed(types: VectorTypes, elements: np.ndarray, rng: np.random.Generator) -
     return contents.view(types.input.dtype)
 
 
-def _limits(component: ComponentType) -> tuple[int, int]:
-    return (-(1 << component.bits - 1), (1 << component.bits - 1) - 1) if component.is_signed else (0, (1 << component.bits) - 1)
-
-
 def converted(source: ComponentType, target: ComponentType, ends: bool, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     """Draw numbers of ``source`` that become integers of ``target``: in and beyond their range, and halves and quarters for floats.
 
     Args:
         ends: whether all numbers are near the limits of ``target``, or span the range of ``source``.
     """
-    low, high = _limits(target)
+    low, high = target.limits
     if source.is_float:
         # f16 has quarters up to 512.
         near = [low - 0.75, low - 0.5, low - 0.25, low + 0.5, high - 0.5, high + 0.25, high + 0.5, high + 1]
@@ -158,7 +154,7 @@ def converted(source: ComponentType, target: ComponentType, ends: bool, shape: t
         numbers = np.clip(numbers, -largest_finite(source), largest_finite(source))
         # This keeps minus zero out.
         return np.asarray((numbers + 0.0).astype(source.dtype))
-    least, most = _limits(source)
+    least, most = source.limits
     if ends:
         candidates = [low - 1, low, low + 1, high - 1, high, high + 1, 2 * high + 2, 3 * high, -1, 1, least, least + 1, most - 1, most]
         allowed = np.array([one for one in candidates if least <= one <= most], object)
@@ -198,7 +194,7 @@ def clamp(types: VectorTypes) -> int:
 def _biases(types: VectorTypes, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     """Draw integers as Python integers. A quarter of them makes sums wrap, and the first sum of an unsigned type has its highest bit set.
     If results become floats, all are small, because a float has to hold the sums."""
-    low, high = _limits(types.bias.component)
+    low, high = types.bias.component.limits
     small = rng.integers(max(low, -20), 20, shape).astype(object)
     if types.input.is_float:
         return small

@@ -19,6 +19,11 @@ def full_budget(row: PropertyRow) -> int:
     return (1 << accumulation_precision(row.a, row.b, row.c, row.result)) - 1
 
 
+def signs(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Draw -1 or 1 for each element, float64."""
+    return np.asarray(rng.choice(np.array([-1.0, 1.0]), shape))
+
+
 def any_signs(magnitudes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return numbers of these magnitudes with random signs."""
     return np.asarray(magnitudes * rng.choice(np.array([-1, 1]), magnitudes.shape))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from generators.errors import GeneratorError, Rule
 from generators.layouts.invocation_arrays import construct, extract
-from generators.mutations.base import BaseModule
+from generators.mutations.base import BaseModule, ModuleText, module_with
 from generators.program.array_conversion import BitCastArray, ExtractSubArray
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.memory import Pointee
 from generators.program.shape import WorkgroupShape
 from generators.program.values import ArrayType, ArrayValue, MatrixType, Value
 from generators.property_rows import PropertyRow
-from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, StorageClass, Use
 
@@ -37,8 +34,7 @@ def array_base(row: PropertyRow) -> BaseModule:
     Raises:
         GeneratorError: matrices with these types and sizes cannot be converted.
     """
-    lines = tuple(line.strip() for line in disassemble(_module(row)).splitlines() if not line.startswith(";"))
-    return BaseModule(lines, MappingProxyType(_aliases(lines)))
+    return module_with(_module(row), _aliases)
 
 
 def _module(row: PropertyRow) -> bytes:
@@ -74,16 +70,13 @@ def _array(builder: ProgramBuilder, name: str, element: ComponentType, length: i
 
 
 _LETTERS = ("a", "b", "c")
-_FIELDS = ("component", "scope", "rows", "columns", "use")
 
 
-def _aliases(lines: tuple[str, ...]) -> dict[str, str]:
-    defined = {line.partition(" = ")[0]: line.partition(" = ")[2].split() for line in lines if " = " in line}
+def _aliases(text: ModuleText) -> dict[str, str]:
+    defined = text.defined
     aliases: dict[str, str] = {}
     for letter in _LETTERS:
-        type_ = defined[f"%matrix_{letter}"][1]
-        aliases[f"%type_{letter}"] = type_
-        aliases |= {f"%{name}_{letter}": id_ for name, id_ in zip(_FIELDS, defined[type_][1:], strict=True)}
+        aliases |= text.matrix(letter, f"%matrix_{letter}")
     arrays = {letter: f"%line_{letter}" for letter in _LETTERS} | {name: f"%{name}" for name in ("packed", "whole", "part", "cast")}
     for name, value in arrays.items():
         array = defined[value][1]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 from generators.errors import GeneratorError, Rule
@@ -32,6 +33,39 @@ class BaseModule:
     aliases: Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class ModuleText:
+    """The instructions of a module, for its aliases: ``lines`` as in ``BaseModule``."""
+
+    lines: tuple[str, ...]
+
+    @cached_property
+    def defined(self) -> Mapping[str, list[str]]:
+        """Id -> opcode and operands of the instruction that defines it."""
+        pairs = (line.partition(" = ") for line in self.lines)
+        return {id_: instruction.split() for id_, equals, instruction in pairs if equals}
+
+    def operands(self, opcode: str) -> list[str]:
+        """Return the operands of the first instruction without a result that has this opcode."""
+        return next(line for line in self.lines if line.startswith(opcode)).split()[1:]
+
+    def pointer(self, letter: str, id_: str) -> dict[str, str]:
+        """Return the aliases of a pointer and of its type."""
+        return {f"%place_{letter}": id_, f"%pointer_{letter}": self.defined[id_][1]}
+
+    def matrix(self, letter: str, id_: str) -> dict[str, str]:
+        """Return the aliases of a matrix's type and of the type's operands."""
+        type_ = self.defined[id_][1]
+        parts = zip(("component", "scope", "rows", "columns", "use"), self.defined[type_][1:], strict=True)
+        return {f"%type_{letter}": type_} | {f"%{name}_{letter}": part for name, part in parts}
+
+
+def module_with(module: bytes, aliases: Callable[[ModuleText], Mapping[str, str]]) -> BaseModule:
+    """Return a module as text, with the aliases of its text."""
+    text = ModuleText(tuple(line.strip() for line in disassemble(module).splitlines() if not line.startswith(";")))
+    return BaseModule(text.lines, MappingProxyType(dict(aliases(text))))
+
+
 def base_module(row: PropertyRow, operands: MatrixOperands | None = None) -> BaseModule:
     """Return the module for one property row at subgroup scope, whose C and Result have one type.
 
@@ -56,30 +90,15 @@ def base_module(row: PropertyRow, operands: MatrixOperands | None = None) -> Bas
     product = builder.muladd("product", loaded["c"].type, loaded["a"], loaded["b"], loaded["c"], flags or None)
     target = builder.array("d", Pointee(row.result), row.m * row.n, StorageClass.STORAGE_BUFFER, "output")
     builder.store(product, target, first, builder.literal(row.n), Layout.ROW_MAJOR)
-    text = disassemble(emit(builder.build()))
-    lines = tuple(line.strip() for line in text.splitlines() if not line.startswith(";"))
-    return BaseModule(lines, MappingProxyType(_aliases(lines)))
+    return module_with(emit(builder.build()), _aliases)
 
 
-def _aliases(lines: tuple[str, ...]) -> dict[str, str]:
-    defined = {line.partition(" = ")[0]: line.partition(" = ")[2].split() for line in lines if " = " in line}
+def _aliases(text: ModuleText) -> dict[str, str]:
     aliases: dict[str, str] = {}
     for letter in "abc":
-        _, type_, place, layout, stride, *_ = defined[f"%matrix_{letter}"]
-        _, component, scope, rows, columns, use = defined[type_]
-        found = {
-            "type": type_,
-            "place": place,
-            "pointer": defined[place][1],
-            "layout": layout,
-            "stride": stride,
-            "component": component,
-            "scope": scope,
-            "rows": rows,
-            "columns": columns,
-            "use": use,
-        }
-        aliases |= {f"%{name}_{letter}": id_ for name, id_ in found.items()}
-    _, place, _, layout, stride, *_ = next(line for line in lines if line.startswith("OpCooperativeMatrixStoreKHR")).split()
-    operands = " ".join(defined["%product"][5:])
+        place, layout, stride = text.defined[f"%matrix_{letter}"][2:5]
+        aliases |= text.matrix(letter, f"%matrix_{letter}") | text.pointer(letter, place)
+        aliases |= {f"%layout_{letter}": layout, f"%stride_{letter}": stride}
+    place, _, layout, stride = text.operands("OpCooperativeMatrixStoreKHR")[:4]
+    operands = " ".join(text.defined["%product"][5:])
     return aliases | {"%operands": operands, "%place_d": place, "%layout_d": layout, "%stride_d": stride}

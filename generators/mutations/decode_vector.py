@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
-from generators.mutations.base import BaseModule
+from generators.mutations.base import BaseModule, ModuleText, module_with
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.expressions import BlockRead, constant, element_function, vector_function
 from generators.program.functions import Function
@@ -13,7 +11,6 @@ from generators.program.tensor import LayoutCreate, LayoutSet, LayoutSetting
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import ArrayType, BlockMember, BlockType, MatrixType, TensorLayoutType, Value
 from generators.property_rows import PropertyRow
-from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.types import ComponentType, Scope, StorageClass, Use
 
@@ -30,8 +27,7 @@ def decode_vector_base(row: PropertyRow) -> BaseModule:
     pointers of load and store, ``%pointer_a`` the type of the first; ``%unpack_type``, ``%group_type``, the types of the functions;
     ``%vector``, ``%block_pointer``, ``%block_struct``, ``%group_pointer``, ``%group_struct``, ``%coordinates``.
     """
-    lines = tuple(line.strip() for line in disassemble(_module(row)).splitlines() if not line.startswith(";"))
-    return BaseModule(lines, MappingProxyType(_aliases(lines)))
+    return module_with(_module(row), _aliases)
 
 
 def _module(row: PropertyRow) -> bytes:
@@ -71,12 +67,11 @@ def _unpack_group(component: ComponentType) -> Function:
     return vector_function("unpack_group", (block, *coordinates), [BlockRead(block, member) for member in range(_LANES)])
 
 
-def _aliases(lines: tuple[str, ...]) -> dict[str, str]:
-    defined = {line.partition(" = ")[0]: line.partition(" = ")[2].split() for line in lines if " = " in line}
+def _aliases(text: ModuleText) -> dict[str, str]:
+    defined = text.defined
     type_, place = defined["%blocks"][1:3]
-    store = next(line for line in lines if line.startswith("OpCooperativeMatrixStoreTensorNV")).split()
-    aliases = {"%type_a": type_, "%component_a": defined[type_][1]}
-    aliases |= {"%place_a": place, "%pointer_a": defined[place][1], "%place_d": store[1]}
+    aliases = {"%type_a": type_, "%component_a": defined[type_][1], **text.pointer("a", place)}
+    aliases["%place_d"] = text.operands("OpCooperativeMatrixStoreTensorNV")[0]
     aliases |= {"%unpack_type": defined["%unpack"][3], "%group_type": defined["%unpack_group"][3], "%vector": defined["%unpack_group"][1]}
     aliases |= {"%block_pointer": defined["%block"][1], "%group_pointer": defined["%group"][1], "%coordinates": defined["%within"][1]}
     return aliases | {f"%{name}_struct": defined[aliases[f"%{name}_pointer"]][2] for name in ("block", "group")}

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from generators.element_functions.functions import combining
 from generators.errors import GeneratorError, Rule
-from generators.mutations.base import BaseModule
+from generators.mutations.base import BaseModule, ModuleText, module_with
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.callbacks import PerElement, Reduce
 from generators.program.conversion import UseConvert
@@ -15,11 +13,8 @@ from generators.program.expressions import element_function
 from generators.program.memory import Pointee
 from generators.program.values import MatrixType, Value
 from generators.property_rows import PropertyRow
-from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.types import Layout, ReduceMode, Scope, StorageClass, Use
-
-_PARTS = ("component", "scope", "rows", "columns", "use")
 
 
 def maintenance1_base(row: PropertyRow) -> BaseModule:
@@ -34,14 +29,11 @@ def maintenance1_base(row: PropertyRow) -> BaseModule:
     """
     if row.c != row.result:
         raise GeneratorError(Rule.ROW, f"{row}: static cases take rows whose C and Result have one type")
-    lines = tuple(line.strip() for line in disassemble(_module(row)).splitlines() if not line.startswith(";"))
-    defined = {line.partition(" = ")[0]: line.partition(" = ")[2].split() for line in lines if " = " in line}
-    aliases = {"%pair": defined["%at"][1]}
-    for letter, matrix in (("c", "%matrix_c"), ("u", "%converted")):
-        type_ = defined[matrix][1]
-        aliases[f"%type_{letter}"] = type_
-        aliases |= {f"%{part}_{letter}": id_ for part, id_ in zip(_PARTS, defined[type_][1:], strict=True)}
-    return BaseModule(lines, MappingProxyType(aliases))
+    return module_with(_module(row), _aliases)
+
+
+def _aliases(text: ModuleText) -> dict[str, str]:
+    return {"%pair": text.defined["%at"][1], **text.matrix("c", "%matrix_c"), **text.matrix("u", "%converted")}
 
 
 def _module(row: PropertyRow) -> bytes:

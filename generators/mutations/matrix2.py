@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from generators.errors import GeneratorError, Rule
-from generators.mutations.base import BaseModule
+from generators.mutations.base import BaseModule, ModuleText, module_with
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.callbacks import PerElement, Reduce
 from generators.program.conversion import Transpose, UseConvert
@@ -27,13 +25,10 @@ from generators.program.values import (
     Value,
 )
 from generators.property_rows import PropertyRow
-from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, ClampMode, ComponentType, Layout, ReduceMode, Scope, StorageClass, Use
 
 _S32 = COMPONENT_TYPES["s32"]
-
-_PARTS = ("component", "scope", "rows", "columns", "use")
 
 
 def matrix2_base(row: PropertyRow) -> BaseModule:
@@ -57,8 +52,7 @@ def matrix2_base(row: PropertyRow) -> BaseModule:
     """
     if row.c != row.result:
         raise GeneratorError(Rule.ROW, f"{row}: static cases take rows whose C and Result have one type")
-    lines = tuple(line.strip() for line in disassemble(_module(row)).splitlines() if not line.startswith(";"))
-    return BaseModule(lines, MappingProxyType(_aliases(lines)))
+    return module_with(_module(row), _aliases)
 
 
 def _module(row: PropertyRow) -> bytes:
@@ -137,16 +131,14 @@ def _unpack(component: ComponentType) -> Function:
     return element_function("unpack", (block, *coordinates), BlockRead(block, 0))
 
 
-def _aliases(lines: tuple[str, ...]) -> dict[str, str]:
-    defined = {line.partition(" = ")[0]: line.partition(" = ")[2].split() for line in lines if " = " in line}
+def _aliases(text: ModuleText) -> dict[str, str]:
+    defined = text.defined
     aliases: dict[str, str] = {}
     for letter, matrix in (("c", "%matrix_c"), ("a", "%blocks"), ("u", "%converted"), ("t", "%transposed")):
-        type_ = defined[matrix][1]
-        aliases[f"%type_{letter}"] = type_
-        aliases |= {f"%{part}_{letter}": id_ for part, id_ in zip(_PARTS, defined[type_][1:], strict=True)}
-    store = next(line for line in lines if line.startswith("OpCooperativeMatrixStoreTensorNV")).split()
-    for letter, place in (("a", defined["%blocks"][2]), ("c", defined["%moved"][2]), ("d", store[1])):
-        aliases |= {f"%place_{letter}": place, f"%pointer_{letter}": defined[place][1]}
+        aliases |= text.matrix(letter, matrix)
+    store = text.operands("OpCooperativeMatrixStoreTensorNV")[0]
+    for letter, place in (("a", defined["%blocks"][2]), ("c", defined["%moved"][2]), ("d", store)):
+        aliases |= text.pointer(letter, place)
     aliases |= {"%layout_type": defined["%layout"][1], "%view_type": defined["%view"][1]}
     aliases |= {f"{name}_type": defined[name][3] for name in ("%place", "%combine", "%unpack")}
     aliases |= {"%block_pointer": defined["%block"][1], "%coordinates": defined["%within"][1]}

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
-from generators.mutations.base import BaseModule
+from generators.mutations.base import BaseModule, ModuleText, module_with
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.cooperative_vector_matmul import BiasInMemory, MatrixInMemory
 from generators.program.memory import Pointee
 from generators.program.shape import WorkgroupShape
 from generators.program.values import CooperativeVectorType, Value
 from generators.program.vector_builder import VectorBuilder
-from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, Scope, StorageClass, VectorMatrixLayout
 from generators.vector_rows import VectorTypes
@@ -33,8 +30,7 @@ def vector_base(types: VectorTypes) -> BaseModule:
     Of the outer product ``%place_o``, ``%pointer_o``, ``%array_o``, ``%offset_o``, ``%training``, ``%sum_as``; of the sum ``%place_r``,
     ``%pointer_r``, ``%array_r``, ``%offset_r``.
     """
-    lines = tuple(line.strip() for line in disassemble(_module(types)).splitlines() if not line.startswith(";"))
-    return BaseModule(lines, MappingProxyType(_aliases(lines)))
+    return module_with(_module(types), _aliases)
 
 
 def _module(types: VectorTypes) -> bytes:
@@ -64,31 +60,29 @@ def _module(types: VectorTypes) -> bytes:
     return emit(builder.build())
 
 
-def _aliases(lines: tuple[str, ...]) -> dict[str, str]:
-    defined = {line.partition(" = ")[0]: line.partition(" = ")[2].split() for line in lines if " = " in line}
+def _aliases(text: ModuleText) -> dict[str, str]:
+    defined = text.defined
     aliases: dict[str, str] = {}
 
     def place(letter: str, pointer: str, offset: str) -> None:
-        type_ = defined[pointer][1]
-        aliases.update({f"%place_{letter}": pointer, f"%pointer_{letter}": type_, f"%array_{letter}": defined[type_][2]})
-        aliases[f"%offset_{letter}"] = offset
+        aliases.update(text.pointer(letter, pointer))
+        aliases.update({f"%array_{letter}": defined[defined[pointer][1]][2], f"%offset_{letter}": offset})
 
     for letter in "xab":
         _, type_, pointer, offset = defined[f"%{letter}"][:4]
         aliases |= {f"%type_{letter}": type_, f"%component_{letter}": defined[type_][1], f"%length_{letter}": defined[type_][2]}
         place(letter, pointer, offset)
     store, outer, total = (
-        next(line for line in lines if line.startswith(f"OpCooperativeVector{name}NV")).split()
-        for name in ("Store", "OuterProductAccumulate", "ReduceSumAccumulate")
+        text.operands(f"OpCooperativeVector{name}NV") for name in ("Store", "OuterProductAccumulate", "ReduceSumAccumulate")
     )
-    place("d", store[1], store[2])
+    place("d", *store[:2])
     _, type_, _, as_, matrix, matrix_offset, matrix_as, bias, bias_offset, bias_as, *rest = defined["%biased"]
     aliases |= {"%type_y": type_, "%component_y": defined[type_][1], "%as": as_, "%matrix_as": matrix_as, "%bias_as": bias_as}
     place("m", matrix, matrix_offset)
     place("s", bias, bias_offset)
     aliases |= dict(zip(("%rows", "%columns", "%layout", "%transpose", "%stride"), rest, strict=False))
     aliases["%operands"] = " ".join(rest[5:])
-    place("o", outer[1], outer[2])
-    aliases |= {"%training": outer[5], "%sum_as": outer[6]}
-    place("r", total[1], total[2])
+    place("o", *outer[:2])
+    aliases |= {"%training": outer[4], "%sum_as": outer[5]}
+    place("r", *total[:2])
     return aliases

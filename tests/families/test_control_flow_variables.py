@@ -2,8 +2,7 @@
 
 import pytest
 
-from cts.defects.branches import branch_defects
-from cts.defects.loops import loop_defects
+from cts.defects.control_flow import branch_defects, loop_defects
 from cts.reference.evaluate import evaluate
 from generators.casebook import build, expand
 from generators.families.khr_cooperative_matrix import control_flow_variables

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cts.defects.coordinates import coordinate_defects
-from cts.defects.uses import use_defects
+from cts.defects.conversions import use_defects
+from cts.defects.elements import coordinate_defects
 from tests.families.evidence import seen, unseen
 
 

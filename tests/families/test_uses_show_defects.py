@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.defects.uses import use_defects
+from cts.defects.conversions import use_defects
 from cts.reference.evaluate import evaluate
 from generators.casebook import build, expand, find_case
 from generators.families.nv_cooperative_matrix2 import use_chain, use_conversion

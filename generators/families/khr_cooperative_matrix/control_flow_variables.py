@@ -12,7 +12,7 @@ from typing import Literal
 
 from generators.chains.cases import ROW_FITS, ChainParameters, NumberParameters, begin
 from generators.chains.decisions import Decisions
-from generators.chains.pointers import PointerWriter, Storage
+from generators.chains.functions import PointerWriter, Storage
 from generators.parameters.declaration import parameter
 from generators.program.control_flow import Arm, Condition
 from generators.program.operation import Hint

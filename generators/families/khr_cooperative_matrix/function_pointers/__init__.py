@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from generators.chains.cases import ROW_FITS, CallForm, CallParameters, NumberParameters, build_calls
-from generators.chains.pointers import Storage
+from generators.chains.functions import Storage
 from generators.families.khr_cooperative_matrix.function_pointers.parameters import POINTERS
 from generators.families.khr_cooperative_matrix.function_pointers.variables import VARIABLES
 from generators.parameters.declaration import parameter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from generators.chains.cases import CallForm
-from generators.chains.pointers import PointerWriter
+from generators.chains.functions import PointerWriter
 from generators.program.control_flow import Condition
 from generators.program.values import ArrayType, Matrix, Scalar
 

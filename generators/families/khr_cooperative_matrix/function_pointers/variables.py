@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from generators.chains.cases import CallForm
-from generators.chains.pointers import PointerWriter
+from generators.chains.functions import PointerWriter
 from generators.program.construction import MatrixConstant
 from generators.program.control_flow import Condition
 from generators.program.values import Matrix, Scalar, Value

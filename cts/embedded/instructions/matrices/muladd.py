@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cts.embedded.diagnostics import Violation
+from cts.embedded.diagnostics import Violation, demanded
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Machine, Run
 from cts.embedded.module.translation import Translation, Words
@@ -47,9 +47,7 @@ def _check(a: MatrixType, b: MatrixType, c: MatrixType, result: MatrixType, flag
 
 @executes(Op.CooperativeMatrixMulAddKHR)
 def _muladd(translation: Translation, words: Words) -> Run:
-    result = translation.types[words[0]]
-    if not isinstance(result, MatrixType):
-        raise Violation("KHR-MAD-01", "the result is not a cooperative matrix")
+    result = demanded(translation.types[words[0]], MatrixType, "KHR-MAD-01", "the result is not a cooperative matrix")
     ids = words[2:5]
     a, b, c = (translation.matrix_type(i, "KHR-MAD-01", f"operand {name}") for i, name in zip(ids, "ABC", strict=True))
     flags = words[5] if len(words) > 5 else 0

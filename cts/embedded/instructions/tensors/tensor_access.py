@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cts.embedded.diagnostics import UndefinedUse, Unsupported, Violation
+from cts.embedded.diagnostics import UndefinedUse, Unsupported, Violation, demanded
 from cts.embedded.faults import replaceable
 from cts.embedded.instructions.matrices.load_store import robust_load, robust_store
 from cts.embedded.instructions.memory.memory_operands import Access, memory_operands
@@ -79,9 +79,7 @@ def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: 
     storage = translation.storage(pointer)
     if storage not in SHARED_STORAGE:
         raise Unsupported(f"a tensor access to {storage.name} storage")
-    layout_type = translation.type_of[layout]
-    if not isinstance(layout_type, TensorLayoutType):
-        raise Violation("CM2-LT-02", "the operand TensorLayout is not a tensor layout")
+    layout_type = demanded(translation.type_of[layout], TensorLayoutType, "CM2-LT-02", "the operand TensorLayout is not a tensor layout")
     extras = sum(len(kinds) for bit, kinds in GRAMMAR.kinds["MemoryAccess"].parameters.items() if masks[0] & bit)
     memory, addressing = masks[: 1 + extras], masks[1 + extras :]
     if memory[0] & MemoryAccess.MakePointerAvailable and not writes:

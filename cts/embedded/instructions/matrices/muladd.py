@@ -103,21 +103,21 @@ def _integers(machine: Machine, a: MatrixType, b: MatrixType, c: MatrixType, res
         # Every partial sum is an integer below 2^53, so binary64 is exact, and fast.
         def small(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
             product = np.matmul(read_a(x).astype(np.float64), read_b(y).astype(np.float64)).astype(np.int64)
-            wrapped: np.ndarray = product.view(np.uint64) + _modulo(read_c(z))
+            wrapped: np.ndarray = product.view(np.uint64) + modulo(read_c(z))
             return wrapped.astype(dtype)
 
         return small
 
     def wrapping(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         # Arithmetic modulo 2^64 gives the right low-order bits for every narrower width as well (KHR-MAD-06).
-        product = np.matmul(_modulo(read_a(x)), _modulo(read_b(y)))
-        wrapped: np.ndarray = product + _modulo(read_c(z))
+        product = np.matmul(modulo(read_a(x)), modulo(read_b(y)))
+        wrapped: np.ndarray = product + modulo(read_c(z))
         return wrapped.astype(dtype)
 
     return wrapping
 
 
-def _modulo(x: np.ndarray) -> np.ndarray:
+def modulo(x: np.ndarray) -> np.ndarray:
     """Return integers modulo 2^64."""
     return x.astype(np.int64).view(np.uint64) if x.dtype.kind == "i" else x.astype(np.uint64)
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
-from cts.embedded.instructions.arithmetic.scalars import FLOAT_TESTS, FLOATS, INTEGER_COMPARISONS, INTEGERS, LOGIC, SHIFTS
 from cts.embedded.module.translation import Rule, Translation, Words
 from cts.embedded.types.shapes import BOOL, FLOAT, INT, TypeKind, alike, bits_of, element_of, is_number, is_physical, kind_of, shape_of
 from cts.embedded.types.spirv_types import Bool, MatrixType, Number, Struct, Vector, type_text
@@ -155,12 +154,37 @@ def _bit_field(values: int) -> Rule:
     return rule
 
 
+INTEGERS = (
+    *(Op.IAdd, Op.ISub, Op.IMul, Op.UDiv, Op.UMod, Op.SDiv, Op.SRem, Op.SMod, Op.SNegate, Op.Not, Op.BitCount, Op.BitReverse),
+    *(Op.BitwiseAnd, Op.BitwiseOr, Op.BitwiseXor),
+)
+SHIFTS = (Op.ShiftLeftLogical, Op.ShiftRightLogical, Op.ShiftRightArithmetic)
+FLOATS = (Op.FAdd, Op.FSub, Op.FMul, Op.FDiv, Op.FRem, Op.FMod, Op.FNegate)
+INTEGER_COMPARISONS = (
+    *(Op.IEqual, Op.INotEqual, Op.UGreaterThan, Op.UGreaterThanEqual, Op.ULessThan, Op.ULessThanEqual),
+    *(Op.SGreaterThan, Op.SGreaterThanEqual, Op.SLessThan, Op.SLessThanEqual),
+)
+_FLOAT_TESTS = (
+    *(Op.FOrdEqual, Op.FOrdNotEqual, Op.FOrdLessThan, Op.FOrdLessThanEqual, Op.FOrdGreaterThan, Op.FOrdGreaterThanEqual),
+    *(Op.FUnordEqual, Op.FUnordNotEqual, Op.FUnordLessThan, Op.FUnordLessThanEqual, Op.FUnordGreaterThan, Op.FUnordGreaterThanEqual),
+    *(Op.IsNan, Op.IsInf),
+)
+LOGIC = (Op.LogicalAnd, Op.LogicalOr, Op.LogicalEqual, Op.LogicalNotEqual, Op.LogicalNot)
+
+MATRIX_ARITHMETIC = frozenset({Op.SNegate, Op.FNegate, Op.IAdd, Op.FAdd, Op.ISub, Op.FSub, Op.FMul, Op.IMul, Op.FDiv, Op.SDiv, Op.UDiv})
+"""Arithmetic that the extension allows on matrices (KHR-ARI-01, KHR-ARI-02, KHR-ARI-06)."""
+
+MATRIX_CONVERSIONS = frozenset(
+    {Op.ConvertFToU, Op.ConvertFToS, Op.ConvertSToF, Op.ConvertUToF, Op.UConvert, Op.SConvert, Op.FConvert, Op.Bitcast}
+)
+"""Conversions that the extension allows on matrices (KHR-CVT-01, KHR-CVT-03)."""
+
 RULES: Mapping[Op, Rule] = MappingProxyType(
     {
         **dict.fromkeys(INTEGERS, _elementwise(INT)),
         **dict.fromkeys(FLOATS, _elementwise(FLOAT)),
         **dict.fromkeys(INTEGER_COMPARISONS, _elementwise(INT, BOOL)),
-        **dict.fromkeys(FLOAT_TESTS, _elementwise(FLOAT, BOOL)),
+        **dict.fromkeys(_FLOAT_TESTS, _elementwise(FLOAT, BOOL)),
         **dict.fromkeys(LOGIC, _elementwise(BOOL)),
         **dict.fromkeys(SHIFTS, _elementwise(INT, widths=False)),
         Op.ConvertFToU: _conversion(FLOAT, INT),

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cts.embedded.diagnostics import need
-from cts.embedded.instructions.arithmetic.elementwise import MATRIX_CONVERSIONS
-from cts.embedded.instructions.arithmetic.scalars import FLOATS, INTEGER_COMPARISONS, INTEGERS, LOGIC, SHIFTS
 from cts.embedded.module.references import LENGTHS
 from cts.embedded.module.translation import Rule, Translation, Words
+from cts.embedded.rules.arithmetic import FLOATS, INTEGER_COMPARISONS, INTEGERS, LOGIC, MATRIX_CONVERSIONS, SHIFTS
 from cts.embedded.types.shapes import TypeKind, kind_of
 from generators.spirv.enumerants import Op
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from cts.embedded.diagnostics import Violation
-from cts.embedded.instructions.arithmetic.elementwise import MATRIX_ARITHMETIC, MATRIX_CONVERSIONS
-from cts.embedded.instructions.arithmetic.scalars import SHIFTS
 from cts.embedded.module.translation import Translation, Words
+from cts.embedded.rules.arithmetic import MATRIX_ARITHMETIC, MATRIX_CONVERSIONS, SHIFTS
 from cts.embedded.types.spirv_types import CooperativeVector, Type, type_text
 from generators.spirv.enumerants import Capability, GlslStd450, Op
 from generators.spirv.grammar import GRAMMAR

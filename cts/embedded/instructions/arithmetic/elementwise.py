@@ -10,20 +10,13 @@ import numpy as np
 from cts.embedded.diagnostics import Violation
 from cts.embedded.machine.machine import Machine, Run
 from cts.embedded.module.translation import Translation, Words
+from cts.embedded.rules.arithmetic import MATRIX_ARITHMETIC, MATRIX_CONVERSIONS
 from cts.embedded.types.spirv_types import MatrixType, Type, Vector
 from cts.embedded.types.values import Partly, Undefined, Value, instance_mask
 from generators.spirv.enumerants import Capability, Decoration, Op
 from generators.types import Use
 
 Function = Callable[..., Value]
-
-MATRIX_ARITHMETIC = frozenset({Op.SNegate, Op.FNegate, Op.IAdd, Op.FAdd, Op.ISub, Op.FSub, Op.FMul, Op.IMul, Op.FDiv, Op.SDiv, Op.UDiv})
-"""Arithmetic that the extension allows on matrices (KHR-ARI-01, KHR-ARI-02, KHR-ARI-06)."""
-
-MATRIX_CONVERSIONS = frozenset(
-    {Op.ConvertFToU, Op.ConvertFToS, Op.ConvertSToF, Op.ConvertUToF, Op.UConvert, Op.SConvert, Op.FConvert, Op.Bitcast}
-)
-"""Conversions that the extension allows on matrices (KHR-CVT-01, KHR-CVT-03)."""
 
 TRANSPOSING = (MATRIX_CONVERSIONS - {Op.Bitcast}) | {Op.CooperativeMatrixConvertUseEXT}
 """Conversions that the decoration CooperativeMatrixTransposeEXT may modify (M1-TR-04)."""

@@ -162,7 +162,7 @@ def _bit_reverse(_: Machine, type_: Number) -> Function:
     return function
 
 
-INTEGERS: Mapping[Op, Make] = MappingProxyType(
+_INTEGERS: Mapping[Op, Make] = MappingProxyType(
     {
         Op.IAdd: _wrapping(operator.add),
         Op.ISub: _wrapping(operator.sub),
@@ -181,14 +181,14 @@ INTEGERS: Mapping[Op, Make] = MappingProxyType(
         Op.BitReverse: _bit_reverse,
     }
 )
-SHIFTS: Mapping[Op, Make] = MappingProxyType(
+_SHIFTS: Mapping[Op, Make] = MappingProxyType(
     {
         Op.ShiftLeftLogical: _shift("left"),
         Op.ShiftRightLogical: _shift("right"),
         Op.ShiftRightArithmetic: _shift("arithmetic"),
     }
 )
-FLOATS: Mapping[Op, Make] = MappingProxyType(
+_FLOATS: Mapping[Op, Make] = MappingProxyType(
     {
         Op.FAdd: _plain(operator.add),
         Op.FSub: _plain(operator.sub),
@@ -201,14 +201,14 @@ FLOATS: Mapping[Op, Make] = MappingProxyType(
 )
 _EQUALITIES = {"Equal": operator.eq, "NotEqual": operator.ne}
 _ORDERS = {"LessThan": operator.lt, "LessThanEqual": operator.le, "GreaterThan": operator.gt, "GreaterThanEqual": operator.ge}
-INTEGER_COMPARISONS: Mapping[Op, Make] = MappingProxyType(
+_INTEGER_COMPARISONS: Mapping[Op, Make] = MappingProxyType(
     {
         Op.named(f"{letter}{name}"): _compare(function, signed=letter == "S")
         for letter, comparisons in (("I", _EQUALITIES), ("U", _ORDERS), ("S", _ORDERS))
         for name, function in comparisons.items()
     }
 )
-FLOAT_TESTS: Mapping[Op, Make] = MappingProxyType(
+_FLOAT_TESTS: Mapping[Op, Make] = MappingProxyType(
     {
         Op.named(f"F{kind}{name}"): make(function)
         for kind, make in (("Ord", _ordered), ("Unord", _unordered))
@@ -231,7 +231,7 @@ def _logical_not(x: Value) -> Value:
     return ~x if isinstance(x, np.ndarray) else not x
 
 
-LOGIC: Mapping[Op, Callable[..., Value]] = MappingProxyType(
+_LOGIC: Mapping[Op, Callable[..., Value]] = MappingProxyType(
     {
         Op.LogicalAnd: operator.and_,
         Op.LogicalOr: operator.or_,
@@ -327,10 +327,10 @@ def _fma(translation: Translation, words: Words) -> Run:
     return apply(translation, Op.FmaKHR, words, lambda x, y, z: x * y + z)
 
 
-for _table in (INTEGERS, SHIFTS, FLOATS, INTEGER_COMPARISONS, FLOAT_TESTS):
+for _table in (_INTEGERS, _SHIFTS, _FLOATS, _INTEGER_COMPARISONS, _FLOAT_TESTS):
     for _op, _make in _table.items():
         computes(_op)(_arithmetic(_op, _make))
-for _op, _function in LOGIC.items():
+for _op, _function in _LOGIC.items():
     computes(_op)(_logic(_op, _function))
 computes(Op.Any)(_any_all(operator.or_, False))
 computes(Op.All)(_any_all(operator.and_, True))

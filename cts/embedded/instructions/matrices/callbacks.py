@@ -16,10 +16,10 @@ import numpy as np
 
 from cts.embedded.diagnostics import Unsupported, Violation
 from cts.embedded.faults import replaceable
-from cts.embedded.instructions.arithmetic.elementwise import MATRIX_ARITHMETIC, MATRIX_CONVERSIONS
 from cts.embedded.machine.machine import Function
 from cts.embedded.machine.pointers import AddressPointer, Cell, CellPointer
 from cts.embedded.module.translation import RESULT_OPS, Translation, Words
+from cts.embedded.rules.arithmetic import MATRIX_ARITHMETIC, MATRIX_CONVERSIONS
 from cts.embedded.types.spirv_types import (
     Array,
     Bool,

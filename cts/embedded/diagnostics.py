@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from cts.devices.device import DeviceFailure, Step
 from cts.verdict.codes import Code
@@ -11,6 +12,8 @@ from generators.errors import GeneratorError
 from generators.spirv.disassemble import instruction_lines
 from generators.spirv.named_number import NamedNumber
 from generators.spirv.reader import NotSpirv, UnknownInstruction
+
+_Kind = TypeVar("_Kind")
 
 
 class Violation(Exception):
@@ -44,6 +47,28 @@ def need(holds: bool, what: str) -> None:
     """
     if not holds:
         raise Malformed(what)
+
+
+def needed(value: object, kind: type[_Kind], what: str) -> _Kind:
+    """Return ``value`` if it is a ``kind``.
+
+    Raises:
+        Malformed: it is not one; ``what`` is the message.
+    """
+    if not isinstance(value, kind):
+        raise Malformed(what)
+    return value
+
+
+def demanded(value: object, kind: type[_Kind], rule: str, text: str) -> _Kind:
+    """Return ``value`` if it is a ``kind``.
+
+    Raises:
+        Violation: it is not one, which breaks ``rule``; ``text`` says what is wrong.
+    """
+    if not isinstance(value, kind):
+        raise Violation(rule, text)
+    return value
 
 
 class UndefinedUse(Exception):

@@ -11,6 +11,7 @@ from cts.devices.layout_conversion import ConversionAnswer, ConversionCall, Conv
 from cts.devices.property_commands import INCOMPLETE, SUCCESS
 from cts.embedded.diagnostics import Violation
 from cts.embedded.faults import Faults, replaceable
+from cts.embedded.instructions.matrices.load_store import element_offsets
 from cts.embedded.memory.matrix_layouts import MatrixLayouts
 from generators.layout_conversion import COMMANDS, MatrixForm
 from generators.types import ComponentType, ConversionCommand, VectorMatrixLayout
@@ -142,10 +143,7 @@ def places_of_elements(layouts: MatrixLayouts, form: MatrixForm, rows: int, colu
     """Return the byte offset of each element in the matrix, int64 of shape (rows, columns)."""
     if form.layout.is_optimal:
         return layouts.offsets(form.layout, rows, columns, form.component.bytes)
-    row, column = np.indices((rows, columns))
-    if form.layout is VectorMatrixLayout.ROW_MAJOR:
-        return np.asarray(row * form.stride + column * form.component.bytes)
-    return np.asarray(column * form.stride + row * form.component.bytes)
+    return element_offsets(rows, columns, form.layout is VectorMatrixLayout.ROW_MAJOR, form.stride, form.component.bytes)
 
 
 @replaceable
@@ -169,16 +167,13 @@ def written(memory: np.ndarray, places: np.ndarray, elements: np.ndarray, form: 
         elements: bits, of that shape.
         form: the matrix's form.
     """
-    for byte in range(form.component.bytes):
-        memory[places + byte] = (elements >> (8 * byte)).astype(np.uint8)
+    memory[places[..., None] + np.arange(form.component.bytes)] = np.ascontiguousarray(elements)[..., None].view(np.uint8)
 
 
 def _elements(region: Region, places: np.ndarray, component: ComponentType) -> np.ndarray:
     """Read the bits of the elements at ``places``, in the same shape."""
-    bits = np.zeros(places.shape, component.bits_dtype)
-    for byte in range(component.bytes):
-        bits |= region.memory[region.start + places + byte].astype(component.bits_dtype) << component.bits_dtype.type(8 * byte)
-    return bits
+    found = region.memory[region.start + places[..., None] + np.arange(component.bytes)]
+    return np.ascontiguousarray(found).view(component.bits_dtype)[..., 0]
 
 
 def _may_widen(wide: ComponentType, narrow: ComponentType) -> bool:

@@ -41,19 +41,20 @@ def _asked_for(description: DeviceDescription, info: AskedFor) -> list[dict[str,
         fits = row.scope == info.scope and row.invocations in (0, info.invocations) and row.saturating is bool(info.flags & SATURATING)
         fits = fits and row.subgroup_size in (None, info.subgroup_size)
         if fits and row.flexible is flexible:
-            types = {"AType": row.a, "BType": row.b, "CType": row.c, "ResultType": row.result}
-            sizes = {"MGranularity": row.m, "NGranularity": row.n, "KGranularity": row.k}
-            found.append(sizes | {field: COMPONENT_TYPES[name].vk for field, name in types.items()})
+            found.append(_sizes_and_types(row, "Granularity"))
     return found
 
 
 def _members(row: MatrixRow) -> dict[str, int]:
-    types = {"AType": row.a, "BType": row.b, "CType": row.c, "ResultType": row.result}
-    sizes = {"MSize": row.m, "NSize": row.n, "KSize": row.k}
-    if row.flexible:
-        sizes = {"MGranularity": row.m, "NGranularity": row.n, "KGranularity": row.k, "workgroupInvocations": row.invocations}
     flags = {"saturatingAccumulation": int(row.saturating), "scope": row.scope}
-    return sizes | {field: COMPONENT_TYPES[name].vk for field, name in types.items()} | flags
+    if row.flexible:
+        return _sizes_and_types(row, "Granularity") | flags | {"workgroupInvocations": row.invocations}
+    return _sizes_and_types(row, "Size") | flags
+
+
+def _sizes_and_types(row: MatrixRow, unit: str) -> dict[str, int]:
+    types = {"AType": row.a, "BType": row.b, "CType": row.c, "ResultType": row.result}
+    return {f"M{unit}": row.m, f"N{unit}": row.n, f"K{unit}": row.k} | {field: COMPONENT_TYPES[name].vk for field, name in types.items()}
 
 
 def _vector_members(row: VectorRow) -> dict[str, int]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from cts.embedded.diagnostics import Violation
+from cts.embedded.instructions.arithmetic.elementwise import on_values
 from cts.embedded.instructions.registry import computes
 from cts.embedded.machine.elements import NO_ELEMENT, component_counts, element_table
 from cts.embedded.machine.machine import Run
 from cts.embedded.machine.pointers import get_component, set_component
 from cts.embedded.module.translation import Translation, Words
+from cts.embedded.types.shapes import is_int32, is_number
 from cts.embedded.types.spirv_types import MatrixType, Number, Type, Vector, constituent_count, constituent_type
 from cts.embedded.types.values import UNDEFINED, Partly, Undefined, Value, blend, expand, settle, signed_index
 from generators.spirv.enumerants import Capability, Op
@@ -172,8 +174,7 @@ def _insert_dynamic(translation: Translation, words: Words) -> Run:
 
 @computes(Op.CopyObject, Op.CopyLogical)
 def _copy(translation: Translation, words: Words) -> Run:
-    values, operand = translation.values, words[2]
-    return lambda: values[operand]
+    return on_values(translation, words[2:], lambda value: value)
 
 
 @computes(Op.Undef)
@@ -190,7 +191,7 @@ def _length(translation: Translation, words: Words) -> Run:
     result, type_ = translation.types[words[0]], translation.types[words[2]]
     if not isinstance(type_, MatrixType):
         raise Violation("KHR-LEN-01", "the length of a type that is not a cooperative matrix")
-    if not isinstance(result, Number) or result.component.name != "u32":
+    if not is_number(result, "u32"):
         raise Violation("KHR-LEN-01", "the length of a cooperative matrix is a 32-bit unsigned integer")
     instances = translation.machine.instances(type_.scope)
     counts = component_counts(translation.settings.mapping, type_.rows, type_.columns, translation.machine.lanes // instances)
@@ -214,9 +215,9 @@ def _coordinate(translation: Translation, words: Words) -> Run:
         raise Violation("M1-CAP-04", f"{what} without the capability CooperativeMatrixGetCoordinateEXT")
     matrix, index = translation.matrix_type(words[2], "M1-COORD-02", "the matrix"), words[3]
     result, index_type = translation.types[words[0]], translation.type_of[index]
-    if not isinstance(result, Vector) or result.count != 2 or not _is_word(result.element):
+    if not isinstance(result, Vector) or result.count != 2 or not is_int32(result.element):
         raise Violation("M1-COORD-02", "the result is not a vector of two 32-bit integers")
-    if not _is_word(index_type):
+    if not is_int32(index_type):
         raise Violation("M1-COORD-02", "the index is not a 32-bit integer")
     values, machine = translation.values, translation.machine
     instances = machine.instances(matrix.scope)
@@ -235,7 +236,3 @@ def _coordinate(translation: Translation, words: Words) -> Run:
         return (safe // matrix.columns).astype(np.uint32), (safe % matrix.columns).astype(np.uint32)
 
     return run
-
-
-def _is_word(type_: Type) -> bool:
-    return isinstance(type_, Number) and not type_.is_float and type_.bits == 32

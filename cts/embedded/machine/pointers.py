@@ -24,6 +24,7 @@ from cts.embedded.types.values import (
     partly,
     settle,
     varies,
+    with_defined,
 )
 from generators.images import ImageSlot
 
@@ -309,13 +310,9 @@ def _set(machine: Machine, type_: Type, old: Value, path: tuple[Offset, ...], ne
             raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} is out of range: {count} constituents")
         parts[index] = _set(machine, constituent_type(type_, index), parts[index], rest, new, mapping)
         return tuple(parts)
-    outer = machine.mask, machine.full
-    try:
-        for i, mask in _each_index(machine, index, count):
-            machine.mask, machine.full = mask, bool(mask.all())
+    for i, mask in _each_index(machine, index, count):
+        with machine.only(mask):
             parts[i] = _set(machine, constituent_type(type_, i), parts[i], rest, new, mapping)
-    finally:
-        machine.mask, machine.full = outer
     return tuple(parts)
 
 
@@ -364,20 +361,10 @@ def set_component(machine: Machine, type_: MatrixType, matrix: Value, index: Off
     """
     places = _places(machine, type_, index, mapping)
     shape = (machine.instances(type_.scope), type_.rows, type_.columns)
-    defined: np.ndarray | None
-    if isinstance(matrix, Undefined):
-        defined = matrix.defined.copy() if isinstance(matrix, Partly) else np.zeros(shape, bool)
-        contents = matrix.value.copy() if isinstance(matrix, Partly) else np.zeros(shape, type_.number.dtype)
-    else:
-        defined, contents = None if not isinstance(value, Undefined) else np.ones(shape, bool), matrix.copy()
+    contents, defined = (part.copy() for part in with_defined(matrix, shape, type_.number.dtype))
+    given, is_known = with_defined(value, (machine.lanes,), type_.number.dtype)
     chosen = places[machine.mask]
-    given, is_known = value, True
-    if isinstance(value, Undefined):
-        given, is_known = (value.value, value.defined[machine.mask]) if isinstance(value, Partly) else (type_.number.dtype.type(0), False)
-    contents.reshape(-1)[chosen] = given[machine.mask] if isinstance(given, np.ndarray) else given
-    if defined is None:
-        return contents
-    defined.reshape(-1)[chosen] = is_known
+    contents.reshape(-1)[chosen], defined.reshape(-1)[chosen] = given[machine.mask], is_known[machine.mask]
     return partly(contents, defined)
 
 

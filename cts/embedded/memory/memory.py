@@ -117,6 +117,13 @@ class Memory:
             found = self._views[dtype] = self.data[: count * dtype.itemsize].view(dtype)
         return found
 
+    def bytes_at(self, places: np.ndarray) -> np.ndarray:
+        """Return the bytes at any offsets, uint8 of the same shape. Bytes out of bounds are zero."""
+        if not self.size:
+            return np.zeros(places.shape, np.uint8)
+        inside = (places >= 0) & (places < self.size)
+        return np.where(inside, self.data[np.where(inside, places, 0)], 0).astype(np.uint8)
+
     def held(self, offsets: np.ndarray, size: int) -> np.ndarray:
         """Return the offsets in ``data`` of elements of ``size`` bytes at ``offsets``.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cts.embedded.diagnostics import Malformed, Unsupported, Violation
+from cts.embedded.diagnostics import Malformed, Unsupported, demanded, needed
 from cts.embedded.module.references import NON_SEMANTIC
 from cts.embedded.types.limits import Extent
 from cts.embedded.types.spirv_types import MatrixType, Number, PointerType, Struct, Type, Vector
@@ -127,9 +127,7 @@ class Module:
         Raises:
             Malformed: it is not a pointer.
         """
-        type_ = self.type_of[pointer]
-        if not isinstance(type_, PointerType):
-            raise Malformed(f"%{pointer} is not a pointer")
+        type_ = needed(self.type_of[pointer], PointerType, f"%{pointer} is not a pointer")
         if type_.is_untyped:
             raise Malformed(f"%{pointer} is an untyped pointer, which has no pointee type")
         return type_.pointee
@@ -154,9 +152,7 @@ class Module:
 
     def storage(self, pointer: int) -> StorageClass:
         """Return the storage class of a pointer value."""
-        type_ = self.type_of[pointer]
-        if not isinstance(type_, PointerType):
-            raise Malformed(f"%{pointer} is not a pointer")
+        type_ = needed(self.type_of[pointer], PointerType, f"%{pointer} is not a pointer")
         return type_.storage
 
     def matrix_type(self, id_: int, rule: str, what: str) -> MatrixType:
@@ -165,10 +161,7 @@ class Module:
         Raises:
             Violation: the value is not a matrix. The message has ``rule`` and ``what``.
         """
-        type_ = self.type_of[id_]
-        if not isinstance(type_, MatrixType):
-            raise Violation(rule, f"{what} is not a cooperative matrix")
-        return type_
+        return demanded(self.type_of[id_], MatrixType, rule, f"{what} is not a cooperative matrix")
 
     def number_of(self, type_: Type) -> Number:
         """Return the number type of a scalar, vector or matrix."""

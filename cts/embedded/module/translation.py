@@ -33,8 +33,7 @@ from cts.embedded.types.spirv_types import (
     TensorViewType,
     Type,
     Vector,
-    constituent_count,
-    constituent_type,
+    constituents,
 )
 from cts.embedded.types.values import Value
 from generators.kernel import Kernel
@@ -194,7 +193,7 @@ def null(translation: Translation, type_: Type) -> Value:
         case MatrixType():
             return np.zeros((translation.machine.instances(type_.scope), type_.rows, type_.columns), type_.number.dtype)
         case Vector() | Array() | Struct():
-            return tuple(translation.zero(constituent_type(type_, i)) for i in range(constituent_count(type_)))
+            return tuple(map(translation.zero, constituents(type_)))
         case TensorLayoutType() | TensorViewType():
             return translation.zero(type_.state)
         case PointerType(StorageClass.PhysicalStorageBuffer):

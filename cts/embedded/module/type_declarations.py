@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
+from cts.embedded.diagnostics import Malformed, Unsupported, Violation, demanded, need, needed
 from cts.embedded.module.translation import Translation, Words
 from cts.embedded.types.limits import MAX_ELEMENTS, MAX_PARTS, Exhausted, extent_of
 from cts.embedded.types.shapes import is_int32
@@ -117,8 +117,7 @@ def _image(translation: Translation, words: Words) -> ImageType:
 
 def _sampled_image(translation: Translation, words: Words) -> SampledImageType:
     image = translation.types[words[1]]
-    need(isinstance(image, ImageType), f"a sampled image of a {type_text(image)}")
-    assert isinstance(image, ImageType)
+    image = needed(image, ImageType, f"a sampled image of a {type_text(image)}")
     return SampledImageType(image)
 
 
@@ -243,22 +242,19 @@ def _stored(member: Type, decorations: Mapping[int, Words]) -> Type:
     stride = decorations.get(Decoration.MatrixStride)
     if stride is None:
         return member
-    need(isinstance(member, Array), f"MatrixStride of a {type_text(member)}")
-    assert isinstance(member, Array)
+    member = needed(member, Array, f"MatrixStride of a {type_text(member)}")
     if isinstance(member.element, Array):
         return replace(member, element=_stored(member.element, decorations))
-    column = member.element
-    need(isinstance(column, Vector), f"MatrixStride of a {type_text(member)}")
-    assert isinstance(column, Vector)
+    column = needed(member.element, Vector, f"MatrixStride of a {type_text(member)}")
     if Decoration.RowMajor in decorations:
         return Array(StridedVector(column.element, column.count, stride[0]), member.length, size_of(column.element))
     return replace(member, stride=stride[0])
 
 
 def _matrix(translation: Translation, words: Words) -> MatrixType:
-    component = translation.types[words[1]]
-    if not isinstance(component, Number):
-        raise Violation("KHR-TYPE-01", "the component type of a cooperative matrix is not a scalar number")
+    component = demanded(
+        translation.types[words[1]], Number, "KHR-TYPE-01", "the component type of a cooperative matrix is not a scalar number"
+    )
     has_use = len(words) > 5
     numbers = [translation.values[w] for w in words[2:6]]
     if not all(value.__class__ is int for value in numbers):

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.embedded.module.translation import Rule, Translation, Words
-from cts.embedded.types.shapes import BOOL, FLOAT, INT, TypeKind, alike, element_of, is_physical, kind_of, shape_of
-from cts.embedded.types.spirv_types import Bool, MatrixType, Number, Struct, Type, Vector, type_text
+from cts.embedded.types.shapes import BOOL, FLOAT, INT, TypeKind, alike, bits_of, element_of, is_number, is_physical, kind_of, shape_of
+from cts.embedded.types.spirv_types import Bool, MatrixType, Number, Struct, Vector, type_text
 from generators.spirv.enumerants import Op
 from generators.types import MICROSCALING_TYPES
 
@@ -53,13 +53,7 @@ def _conversion(from_: frozenset[TypeKind], to: frozenset[TypeKind]) -> Rule:
 def _quantize(translation: Translation, words: Words) -> None:
     _elementwise(FLOAT)(translation, words)
     element = element_of(translation.types[words[0]])
-    need(isinstance(element, Number) and element.component.name == "f32", "the result is not of 32-bit floats")
-
-
-def _bits(type_: Type) -> int:
-    if isinstance(type_, Vector):
-        return type_.count * _bits(type_.element)
-    return 64 if is_physical(type_) else type_.bits if isinstance(type_, Number) else 0
+    need(is_number(element, "f32"), "the result is not of 32-bit floats")
 
 
 def _bitcast(translation: Translation, words: Words) -> None:
@@ -67,7 +61,7 @@ def _bitcast(translation: Translation, words: Words) -> None:
     if isinstance(to, MatrixType) or isinstance(from_, MatrixType):
         return
     need(
-        _bits(to) > 0 and _bits(to) == _bits(from_),
+        bits_of(to) > 0 and bits_of(to) == bits_of(from_),
         f"a {type_text(from_)} cannot become a {type_text(to)}, which has another number of bits",
     )
 
@@ -93,15 +87,15 @@ def _float_to_float(translation: Translation, words: Words) -> None:
 def _to_pointer(translation: Translation, words: Words) -> None:
     to, from_ = translation.types[words[0]], translation.type_of[words[2]]
     need(is_physical(to) and kind_of(from_) is TypeKind.INT, f"a {type_text(from_)} cannot become a {type_text(to)}")
-    if _bits(from_) != 64:
-        raise Unsupported(f"an address of {_bits(from_)} bits")
+    if bits_of(from_) != 64:
+        raise Unsupported(f"an address of {bits_of(from_)} bits")
 
 
 def _from_pointer(translation: Translation, words: Words) -> None:
     to, from_ = translation.types[words[0]], translation.type_of[words[2]]
     need(is_physical(from_) and kind_of(to) is TypeKind.INT, f"a {type_text(from_)} cannot become a {type_text(to)}")
-    if _bits(to) != 64:
-        raise Unsupported(f"an address of {_bits(to)} bits")
+    if bits_of(to) != 64:
+        raise Unsupported(f"an address of {bits_of(to)} bits")
 
 
 def _any_all(translation: Translation, words: Words) -> None:
@@ -160,12 +154,13 @@ def _bit_field(values: int) -> Rule:
     return rule
 
 
-SAME_INT = (
+INTEGERS = (
     *(Op.IAdd, Op.ISub, Op.IMul, Op.UDiv, Op.UMod, Op.SDiv, Op.SRem, Op.SMod, Op.SNegate, Op.Not, Op.BitCount, Op.BitReverse),
     *(Op.BitwiseAnd, Op.BitwiseOr, Op.BitwiseXor),
 )
-SAME_FLOAT = (Op.FAdd, Op.FSub, Op.FMul, Op.FDiv, Op.FRem, Op.FMod, Op.FNegate)
-INT_COMPARISONS = (
+SHIFTS = (Op.ShiftLeftLogical, Op.ShiftRightLogical, Op.ShiftRightArithmetic)
+FLOATS = (Op.FAdd, Op.FSub, Op.FMul, Op.FDiv, Op.FRem, Op.FMod, Op.FNegate)
+INTEGER_COMPARISONS = (
     *(Op.IEqual, Op.INotEqual, Op.UGreaterThan, Op.UGreaterThanEqual, Op.ULessThan, Op.ULessThanEqual),
     *(Op.SGreaterThan, Op.SGreaterThanEqual, Op.SLessThan, Op.SLessThanEqual),
 )
@@ -176,14 +171,22 @@ _FLOAT_TESTS = (
 )
 LOGIC = (Op.LogicalAnd, Op.LogicalOr, Op.LogicalEqual, Op.LogicalNotEqual, Op.LogicalNot)
 
+MATRIX_ARITHMETIC = frozenset({Op.SNegate, Op.FNegate, Op.IAdd, Op.FAdd, Op.ISub, Op.FSub, Op.FMul, Op.IMul, Op.FDiv, Op.SDiv, Op.UDiv})
+"""Arithmetic that the extension allows on matrices (KHR-ARI-01, KHR-ARI-02, KHR-ARI-06)."""
+
+MATRIX_CONVERSIONS = frozenset(
+    {Op.ConvertFToU, Op.ConvertFToS, Op.ConvertSToF, Op.ConvertUToF, Op.UConvert, Op.SConvert, Op.FConvert, Op.Bitcast}
+)
+"""Conversions that the extension allows on matrices (KHR-CVT-01, KHR-CVT-03)."""
+
 RULES: Mapping[Op, Rule] = MappingProxyType(
     {
-        **dict.fromkeys(SAME_INT, _elementwise(INT)),
-        **dict.fromkeys(SAME_FLOAT, _elementwise(FLOAT)),
-        **dict.fromkeys(INT_COMPARISONS, _elementwise(INT, BOOL)),
+        **dict.fromkeys(INTEGERS, _elementwise(INT)),
+        **dict.fromkeys(FLOATS, _elementwise(FLOAT)),
+        **dict.fromkeys(INTEGER_COMPARISONS, _elementwise(INT, BOOL)),
         **dict.fromkeys(_FLOAT_TESTS, _elementwise(FLOAT, BOOL)),
         **dict.fromkeys(LOGIC, _elementwise(BOOL)),
-        **dict.fromkeys((Op.ShiftLeftLogical, Op.ShiftRightLogical, Op.ShiftRightArithmetic), _elementwise(INT, widths=False)),
+        **dict.fromkeys(SHIFTS, _elementwise(INT, widths=False)),
         Op.ConvertFToU: _conversion(FLOAT, INT),
         Op.ConvertFToS: _conversion(FLOAT, INT),
         Op.ConvertSToF: _conversion(INT, FLOAT),

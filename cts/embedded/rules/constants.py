@@ -6,23 +6,18 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cts.embedded.diagnostics import need
+from cts.embedded.module.references import LENGTHS
 from cts.embedded.module.translation import Rule, Translation, Words
-from cts.embedded.rules.arithmetic import INT_COMPARISONS, LOGIC, SAME_FLOAT, SAME_INT
+from cts.embedded.rules.arithmetic import FLOATS, INTEGER_COMPARISONS, INTEGERS, LOGIC, MATRIX_CONVERSIONS, SHIFTS
 from cts.embedded.types.shapes import TypeKind, kind_of
 from generators.spirv.enumerants import Op
 
-_SPECIALIZABLE = frozenset(
-    {
-        *SAME_INT,
-        *INT_COMPARISONS,
-        *LOGIC,
-        *SAME_FLOAT,
-        *(Op.ShiftLeftLogical, Op.ShiftRightLogical, Op.ShiftRightArithmetic, Op.SConvert, Op.UConvert, Op.FConvert, Op.Select),
-        *(Op.VectorShuffle, Op.CompositeExtract, Op.CompositeInsert, Op.QuantizeToF16, Op.Bitcast),
-        *(Op.ConvertFToS, Op.ConvertSToF, Op.ConvertFToU, Op.ConvertUToF),
-        *(Op.CooperativeMatrixLengthKHR, Op.CooperativeMatrixLengthNV),
-    }
-) - {Op.BitCount, Op.BitReverse}
+_SPECIALIZABLE = (
+    frozenset((*INTEGERS, *SHIFTS, *INTEGER_COMPARISONS, *LOGIC, *FLOATS)) - {Op.BitCount, Op.BitReverse}
+    | MATRIX_CONVERSIONS
+    | LENGTHS
+    | {Op.Select, Op.VectorShuffle, Op.CompositeExtract, Op.CompositeInsert, Op.QuantizeToF16}
+)
 """The instructions that OpSpecConstantOp computes."""
 
 

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from cts.embedded.diagnostics import Violation
 from cts.embedded.module.translation import Translation, Words
+from cts.embedded.rules.arithmetic import MATRIX_ARITHMETIC, MATRIX_CONVERSIONS, SHIFTS
 from cts.embedded.types.spirv_types import CooperativeVector, Type, type_text
 from generators.spirv.enumerants import Capability, GlslStd450, Op
 from generators.spirv.grammar import GRAMMAR
 
-_ARITHMETIC = frozenset({Op.SNegate, Op.FNegate, Op.IAdd, Op.FAdd, Op.ISub, Op.FSub, Op.FMul, Op.IMul, Op.FDiv, Op.SDiv, Op.UDiv})
-_BITS = frozenset(
-    {
-        *(Op.ShiftRightLogical, Op.ShiftRightArithmetic, Op.ShiftLeftLogical),
-        *(Op.BitwiseOr, Op.BitwiseXor, Op.BitwiseAnd, Op.Not),
-    }
-)
-_CONVERSIONS = frozenset(
-    {Op.ConvertFToU, Op.ConvertFToS, Op.ConvertSToF, Op.ConvertUToF, Op.UConvert, Op.SConvert, Op.FConvert, Op.Bitcast}
-)
+_BITS = frozenset({*SHIFTS, Op.BitwiseOr, Op.BitwiseXor, Op.BitwiseAnd, Op.Not})
 _OTHERS = frozenset(
     {
         *(Op.CompositeConstruct, Op.CompositeConstructReplicateEXT, Op.CompositeExtract, Op.CompositeInsert),
@@ -52,9 +44,9 @@ def check_vectors(translation: Translation, op: Op, words: Words) -> None:
         return
     if op is Op.VectorShuffle:
         raise Violation("CV-COMP-03", "OpVectorShuffle of a cooperative vector")
-    if op in _ARITHMETIC or op in _BITS:
-        _check_alike(op, result, operands, same=op in _ARITHMETIC)
-    elif op in _CONVERSIONS:
+    if op in MATRIX_ARITHMETIC or op in _BITS:
+        _check_alike(op, result, operands, same=op in MATRIX_ARITHMETIC)
+    elif op in MATRIX_CONVERSIONS:
         _check_conversion(op, result, operands)
     elif op is Op.ExtInst:
         if words[3] not in _FUNCTIONS:

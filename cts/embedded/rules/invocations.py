@@ -9,8 +9,8 @@ from typing import TypeVar
 from cts.embedded.diagnostics import Violation, need
 from cts.embedded.module.translation import Rule, Translation, Words
 from cts.embedded.rules.constants import constant_integer
-from cts.embedded.types.shapes import BOOL, FLOAT, INT, NUMBER, TypeKind, element_of, kind_of, shape_of
-from cts.embedded.types.spirv_types import Bool, Number, Type, Vector, type_text
+from cts.embedded.types.shapes import BOOL, FLOAT, INT, NUMBER, TypeKind, element_of, is_number, kind_of, shape_of
+from cts.embedded.types.spirv_types import Bool, Type, type_text
 from generators.spirv.enumerants import GroupOperation, Op
 
 _Result = TypeVar("_Result")
@@ -55,15 +55,13 @@ def _elect(translation: Translation, words: Words) -> None:
 
 def _ballot(translation: Translation, words: Words) -> None:
     _scope(translation, words)
-    type_ = translation.types[words[0]]
-    fits = isinstance(type_, Vector) and type_.count == 4 and isinstance(type_.element, Number) and type_.element.component.name == "u32"
-    need(fits, f"the result is a {type_text(type_)}, not a vector of four unsigned 32-bit integers")
+    _is_ballot(translation.types[words[0]], "result")
     need(isinstance(translation.type_of[words[3]], Bool), "the predicate is not a boolean")
 
 
-def _is_ballot(type_: Type) -> None:
-    fits = isinstance(type_, Vector) and type_.count == 4 and isinstance(type_.element, Number) and type_.element.component.name == "u32"
-    need(fits, f"the ballot is a {type_text(type_)}, not a vector of four unsigned 32-bit integers")
+def _is_ballot(type_: Type, what: str = "ballot") -> None:
+    fits = shape_of(type_) == 4 and is_number(element_of(type_), "u32")
+    need(fits, f"the {what} is a {type_text(type_)}, not a vector of four unsigned 32-bit integers")
 
 
 def _partition(translation: Translation, words: Words) -> None:
@@ -88,7 +86,7 @@ def _of_ballot(translation: Translation, words: Words) -> None:
     _scope(translation, words)
     _is_ballot(translation.type_of[words[-1]])
     result = translation.types[words[0]]
-    need(isinstance(result, Number) and result.component.name == "u32", f"the result is a {type_text(result)}, not a u32")
+    need(is_number(result, "u32"), f"the result is a {type_text(result)}, not a u32")
 
 
 def _group_arithmetic(kinds: frozenset[TypeKind]) -> Rule:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.embedded.module.translation import Rule, Translation, Words
 from cts.embedded.rules.constants import constant_integer
-from cts.embedded.types.shapes import CELL_STORAGE, FLOAT, INT, NUMBER, SHARED_STORAGE, TypeKind, is_physical, kind_of
+from cts.embedded.types.shapes import CELL_STORAGE, FLOAT, INT, NUMBER, SHARED_STORAGE, TypeKind, is_number, is_physical, kind_of
 from cts.embedded.types.spirv_types import (
     Array,
     Bool,
@@ -173,7 +173,7 @@ def _check_length(type_: Type, member: int, result: Type) -> None:
     if not fits or not isinstance(type_, Struct) or not isinstance(array := type_.members[member], Array) or array.length is not None:
         raise Malformed(f"member {member} of a {type_text(type_)} is not a runtime array at its end")
     need(array.stride > 0, "the array has stride 0")
-    need(isinstance(result, Number) and result.component.name == "u32", "the result is not an unsigned 32-bit integer")
+    need(is_number(result, "u32"), "the result is not an unsigned 32-bit integer")
 
 
 def _variable(translation: Translation, words: Words) -> None:

@@ -57,9 +57,21 @@ def is_physical(type_: Type) -> bool:
     return isinstance(type_, PointerType) and type_.storage is StorageClass.PhysicalStorageBuffer
 
 
+def bits_of(type_: Type) -> int:
+    """Return the number of bits of a number, an address or a vector; 0 for any other type."""
+    if isinstance(type_, Vector):
+        return type_.count * bits_of(type_.element)
+    return 64 if is_physical(type_) else type_.bits if isinstance(type_, Number) else 0
+
+
 def is_columns(type_: Type) -> bool:
     """Return whether a type is an OpTypeMatrix: an array of columns."""
     return isinstance(type_, Array) and isinstance(type_.element, Vector)
+
+
+def is_number(type_: Type, name: str) -> bool:
+    """Return whether a type is the scalar number with the name of a component type."""
+    return isinstance(type_, Number) and type_.component.name == name
 
 
 def is_int32(type_: Type) -> bool:

@@ -332,6 +332,11 @@ def constituent_count(type_: Type) -> int:
             raise TypeError(f"{type_} is not a composite")
 
 
+def constituents(type_: Type) -> tuple[Type, ...]:
+    """Return the types of the constituents of a composite that is a tuple."""
+    return type_.members if isinstance(type_, Struct) else (constituent_type(type_, 0),) * constituent_count(type_)
+
+
 def type_text(type_: Type) -> str:
     """Describe a type in a few words."""
     match type_:

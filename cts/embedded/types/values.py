@@ -13,6 +13,7 @@ Values are never changed in place.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -30,8 +31,7 @@ from cts.embedded.types.spirv_types import (
     Type,
     Vector,
     Void,
-    constituent_count,
-    constituent_type,
+    constituents,
 )
 
 Value = Any
@@ -128,24 +128,14 @@ def blend(type_: Type, mask: Mask, new: Value, old: Value) -> Value:
     if old is None or isinstance(type_, Void) or _same(new, old):
         return new
     if isinstance(type_, Number | Bool):
-        if isinstance(new, Undefined) or isinstance(old, Undefined):
-            return _blend_undefined(mask, new, old, (mask.size,), type_.dtype, mask)
-        return np.where(mask, spread(type_, new, mask.size), spread(type_, old, mask.size))
+        return _chosen(mask, new, old, mask.shape, type_.dtype)
     if isinstance(type_, MatrixType):
-        shape = old if new is UNDEFINED else new.value if isinstance(new, Partly) else new
-        if isinstance(new, Undefined) or isinstance(old, Undefined):
-            if new is UNDEFINED and old is UNDEFINED:
-                return UNDEFINED
-            shape = shape.value if isinstance(shape, Partly) else shape
-            chosen = np.broadcast_to(instance_mask(mask, shape.shape[0])[:, None, None], shape.shape)
-            return _blend_undefined(chosen, new, old, shape.shape, type_.number.dtype, chosen)
-        return np.where(instance_mask(mask, new.shape[0])[:, None, None], new, old)
+        known = old if new is UNDEFINED else new
+        shape = (known.value if isinstance(known, Partly) else known).shape
+        return _chosen(instance_mask(mask, shape[0])[:, None, None], new, old, shape, type_.number.dtype)
     if isinstance(type_, Vector | Array | Struct):
-        count = constituent_count(type_)
-        return tuple(
-            blend(constituent_type(type_, i), mask, a, b)
-            for i, (a, b) in enumerate(zip(expand(new, count), expand(old, count), strict=True))
-        )
+        pairs = zip(parts_of(type_, new), parts_of(type_, old), strict=True)
+        return tuple(blend(part, mask, a, b) for (part, a), (_, b) in pairs)
     if isinstance(type_, PointerType):
         return new.blend(mask, old)
     if isinstance(type_, TensorLayoutType | TensorViewType):
@@ -153,18 +143,26 @@ def blend(type_: Type, mask: Mask, new: Value, old: Value) -> Value:
     raise Unsupported(f"invocations that diverge with values of {type_}")
 
 
-def _blend_undefined(chosen: Mask, new: Value, old: Value, shape: tuple[int, ...], dtype: np.dtype, _: Mask) -> Value:
-    def parts(value: Value) -> tuple[np.ndarray, np.ndarray]:
-        if isinstance(value, Partly):
-            return value.value, value.defined
-        if value is UNDEFINED:
-            return np.zeros(shape, dtype), np.zeros(shape, bool)
-        return np.broadcast_to(np.asarray(value, dtype), shape), np.ones(shape, bool)
-
-    if new is UNDEFINED and old is UNDEFINED:
-        return UNDEFINED
-    (new_value, new_defined), (old_value, old_defined) = parts(new), parts(old)
+def _chosen(chosen: Mask, new: Value, old: Value, shape: tuple[int, ...], dtype: np.dtype) -> Value:
+    if not isinstance(new, Undefined) and not isinstance(old, Undefined):
+        return np.where(chosen, np.asarray(new, dtype), np.asarray(old, dtype))
+    (new_value, new_defined), (old_value, old_defined) = (with_defined(value, shape, dtype) for value in (new, old))
     return partly(np.where(chosen, new_value, old_value), np.where(chosen, new_defined, old_defined))
+
+
+def with_defined(value: Value, shape: tuple[int, ...], dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """Return a scalar or a matrix as an array, zero where it is undefined, and a bool array: where it is defined."""
+    if isinstance(value, Partly):
+        return value.value, value.defined
+    if value is UNDEFINED:
+        return np.zeros(shape, dtype), np.zeros(shape, bool)
+    return np.broadcast_to(np.asarray(value, dtype), shape), np.ones(shape, bool)
+
+
+def parts_of(type_: Vector | Array | Struct, value: Value) -> Iterator[tuple[Type, Value]]:
+    """Return the constituents of a composite value, each with its type."""
+    types = constituents(type_)
+    return zip(types, expand(value, len(types)), strict=True)
 
 
 def partly(value: np.ndarray, defined: np.ndarray) -> Value:

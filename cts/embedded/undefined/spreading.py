@@ -27,10 +27,9 @@ from cts.embedded.types.spirv_types import (
     Struct,
     Type,
     Vector,
-    constituent_count,
-    constituent_type,
+    constituents,
 )
-from cts.embedded.types.values import UNDEFINED, Partly, Undefined, Value, expand, is_defined, partly, spread
+from cts.embedded.types.values import UNDEFINED, Partly, Undefined, Value, is_defined, partly, parts_of, spread
 from generators.spirv.enumerants import GlslStd450, Op
 
 _WHOLE_SUBGROUPS = frozenset(op for op in Op if op.name.startswith("GroupNonUniform")) - {Op.GroupNonUniformElect}
@@ -93,14 +92,10 @@ def _computed(machine: Machine, run: Run, known: Sequence[Value]) -> Value:
     """Run for the invocations with defined operands to report broken rules, then quietly for all to get the result."""
     lanes = [_every(machine, one) for one in known]
     if all(one.shape == machine.mask.shape for one in lanes):
-        outer = machine.mask, machine.full
         defined = reduce(np.logical_and, lanes, machine.mask)
         if defined.any():
-            machine.mask, machine.full = defined, False
-            try:
+            with machine.only(defined):
                 run()
-            finally:
-                machine.mask, machine.full = outer
     with machine.quiet():
         return run()
 
@@ -111,8 +106,7 @@ def definedness(machine: Machine, type_: Type, value: Value) -> Value:
     The result is a bool array for a scalar (by invocation) or a matrix (by element), and a tuple for a composite.
     """
     if isinstance(type_, Vector | Struct | Array):
-        parts = expand(value, constituent_count(type_))
-        return tuple(definedness(machine, constituent_type(type_, i), part) for i, part in enumerate(parts))
+        return tuple(definedness(machine, part, constituent) for part, constituent in parts_of(type_, value))
     shape = (machine.instances(type_.scope), type_.rows, type_.columns) if isinstance(type_, MatrixType) else (machine.lanes,)
     if isinstance(value, Partly):
         return value.defined
@@ -125,8 +119,7 @@ def filled(translation: Translation, type_: Type, value: Value, with_: int) -> V
         return value
     match type_:
         case Vector() | Struct() | Array():
-            parts = expand(value, constituent_count(type_))
-            return tuple(filled(translation, constituent_type(type_, i), part, with_) for i, part in enumerate(parts))
+            return tuple(filled(translation, part, constituent, with_) for part, constituent in parts_of(type_, value))
         case Number():
             number = translation.number_value(type_, with_) if not type_.is_float else type_.dtype.type(with_)
         case Bool():
@@ -143,9 +136,8 @@ def filled(translation: Translation, type_: Type, value: Value, with_: int) -> V
 def marked(machine: Machine, type_: Type, value: Value, defined: Value) -> Value:
     """Return a value that is undefined except where ``defined`` (see ``definedness``). One array applies to all parts of a composite."""
     if isinstance(type_, Vector | Struct | Array):
-        masks = defined if isinstance(defined, tuple) else (defined,) * constituent_count(type_)
-        parts = zip(value, masks, strict=True)
-        return tuple(marked(machine, constituent_type(type_, i), part, mask) for i, (part, mask) in enumerate(parts))
+        masks = defined if isinstance(defined, tuple) else (defined,) * len(constituents(type_))
+        return tuple(marked(machine, *one) for one in zip(constituents(type_), value, masks, strict=True))
     if isinstance(defined, tuple):
         defined = _every(machine, defined)
     if isinstance(value, Undefined):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 import numpy as np
 
 from cts.embedded.diagnostics import Unsupported, Violation
-from cts.embedded.instructions.arithmetic.elementwise import Function, apply, happens, where_of
+from cts.embedded.instructions.arithmetic.elementwise import Function, apply, forbid_where, on_values
 from cts.embedded.instructions.registry import computes
 from cts.embedded.machine.machine import Machine, Run
 from cts.embedded.machine.pointers import AddressPointer
 from cts.embedded.module.float_controls import corrected
 from cts.embedded.module.translation import Handler, Translation, Words
+from cts.embedded.types.shapes import bits_of
 from cts.embedded.types.spirv_types import MatrixType, Number, PointerType, Type, Vector
 from cts.embedded.types.values import Value, to_signed
 from generators.spirv.enumerants import Decoration, Op
@@ -29,8 +32,7 @@ def _float_to_int(signed: bool) -> Callable[[Machine, Number, Number], Function]
         def function(x: Value) -> Value:
             wide = np.trunc(np.asarray(x, np.float64))
             outside = ~((wide >= low) & (wide < high))
-            if happens(machine, outside if wide.ndim else bool(outside)):
-                machine.forbid("KHR-CVT-05", f"a float outside of the range of {to.component} is converted to it", where_of(outside))
+            forbid_where(machine, outside, "KHR-CVT-05", f"a float outside of the range of {to.component} is converted to it")
             whole = np.where(outside, 0.0, wide)
             result = whole.astype(through).view(to.dtype)
             return result if result.ndim else int(result)
@@ -123,102 +125,78 @@ def from_bits(type_: Number, bits: Value) -> Value:
     return np.asarray(bits, type_.component.bits_dtype).view(type_.dtype)[()]
 
 
-def _wide(value: Value) -> Value:
+def wide(value: Value) -> Value:
+    """Return an unsigned integer in 64 bits, or as a Python int."""
     return value.astype(np.uint64) if isinstance(value, np.ndarray) else value
 
 
-def _narrow(type_: Number, value: Value) -> Value:
+def narrow(type_: Number, value: Value) -> Value:
+    """Return the low bits of an integer, as many as a number of the type has."""
     return (value & type_.mask).astype(type_.component.bits_dtype) if isinstance(value, np.ndarray) else value & type_.mask
 
 
-@computes(Op.Bitcast)
+@computes(Op.Bitcast, Op.ConvertUToPtr, Op.ConvertPtrToU)
 def _bitcast(translation: Translation, words: Words) -> Run:
-    values, operand = translation.values, words[2]
-    to, from_ = translation.types[words[0]], translation.type_of[operand]
+    to, from_ = translation.types[words[0]], translation.type_of[words[2]]
     if isinstance(to, MatrixType) or isinstance(from_, MatrixType):
         return _matrix_bitcast(translation, words)
     if isinstance(to, PointerType) and isinstance(from_, PointerType):
-        return lambda: values[operand]
-    if isinstance(to, PointerType):
-        space = translation.space
-        unpack = _unpacker(from_)
-        return lambda: AddressPointer(space, _address(unpack(values[operand])))
-    to_number = translation.number_of(to)
-    if isinstance(from_, PointerType):
-        pack = _packer(to)
-        return lambda: pack(_address_bits(values[operand]))
-    from_number = translation.number_of(from_)
-    if isinstance(to, Vector) == isinstance(from_, Vector) and to_number.bits == from_number.bits:
-        return apply(translation, Op.Bitcast, words, lambda x: from_bits(to_number, to_bits(from_number, x)))
-    if max(_bits(to), _bits(from_)) > 64:
-        return _regroup(translation, words, from_number, to_number, to)
-    unpack, pack = _unpacker(from_), _packer(to)
-    return lambda: pack(unpack(values[operand]))
+        return on_values(translation, words[2:], lambda pointer: pointer)
+    if not isinstance(to, PointerType) and not isinstance(from_, PointerType):
+        from_number, to_number = translation.number_of(from_), translation.number_of(to)
+        if isinstance(to, Vector) == isinstance(from_, Vector) and to_number.bits == from_number.bits:
+            return apply(translation, Op.Bitcast, words, lambda x: from_bits(to_number, to_bits(from_number, x)))
+        if max(bits_of(to), bits_of(from_)) > 64:
+            return _regroup(translation, words, from_number, to_number, to)
+    unpack, pack = _unpacker(from_), _packer(translation, to)
+    return on_values(translation, words[2:], lambda value: pack(unpack(value)))
 
 
 def _regroup(translation: Translation, words: Words, from_: Number, to: Number, type_: Type) -> Run:
     """Return a function that casts the bits of vectors of more than 64 bits."""
-    values, operand = translation.values, words[2]
     if not isinstance(type_, Vector):
         raise Unsupported("a bit cast of this width")
+    ratio, group = from_.bits // to.bits, to.bits // from_.bits
 
-    def run() -> Value:
-        parts = [to_bits(from_, x) for x in values[operand]]
-        ratio = from_.bits // to.bits
+    def cast(vector: Value) -> Value:
         if ratio:
-            return tuple(from_bits(to, _narrow(to, _wide(p) >> to.bits * i)) for p in parts for i in range(ratio))
-        group = to.bits // from_.bits
-        merged = []
-        for start in range(0, len(parts), group):
-            total: Value = 0
-            for i, part in enumerate(parts[start : start + group]):
-                total = total | _wide(part) << from_.bits * i
-            merged.append(from_bits(to, _narrow(to, total)))
-        return tuple(merged)
+            bits = [wide(to_bits(from_, part)) for part in vector]
+            return tuple(from_bits(to, narrow(to, part >> to.bits * i)) for part in bits for i in range(ratio))
+        groups = (vector[start : start + group] for start in range(0, len(vector), group))
+        return tuple(from_bits(to, narrow(to, _joined(from_, parts))) for parts in groups)
 
-    return run
+    return on_values(translation, words[2:], cast)
 
 
-def _bits(type_: Type) -> int:
-    if isinstance(type_, Vector):
-        return type_.count * _bits(type_.element)
-    assert isinstance(type_, Number)
-    return type_.bits
+def _joined(type_: Number, parts: Sequence[Value]) -> Value:
+    """Return the bits of numbers as one integer, the first in the lowest bits."""
+    return reduce(operator.or_, (wide(to_bits(type_, part)) << type_.bits * i for i, part in enumerate(parts)))
 
 
 def _unpacker(type_: Type) -> Callable[[Value], Value]:
-    """Return a function that packs the bits of a scalar, or of a vector of at most 64 bits, into one integer."""
-    if isinstance(type_, Vector):
-        element = type_.element
-        assert isinstance(element, Number)
-
-        def unpack(value: Value) -> Value:
-            total: Value = 0
-            for i, part in enumerate(value):
-                total = total | _wide(to_bits(element, part)) << element.bits * i
-            return total
-
-        return unpack
-    assert isinstance(type_, Number)
-    return lambda value: _wide(to_bits(type_, value))
+    """Return a function that packs the bits of a scalar, an address or a vector of at most 64 bits into one integer."""
+    match type_:
+        case PointerType():
+            return lambda pointer: wide(pointer.address)
+        case Vector(Number() as element):
+            return lambda vector: _joined(element, vector)
+        case Number():
+            return lambda value: wide(to_bits(type_, value))
+        case _:
+            raise TypeError(f"{type_} has no bits")
 
 
-def _packer(type_: Type) -> Callable[[Value], Value]:
-    if isinstance(type_, Vector):
-        element, count = type_.element, type_.count
-        assert isinstance(element, Number)
-        return lambda bits: tuple(from_bits(element, _narrow(element, bits >> element.bits * i)) for i in range(count))
-    assert isinstance(type_, Number)
-    return lambda bits: from_bits(type_, _narrow(type_, bits))
-
-
-def _address(bits: Value) -> Value:
-    return bits.astype(np.int64) if isinstance(bits, np.ndarray) else bits
-
-
-def _address_bits(pointer: AddressPointer) -> Value:
-    address = pointer.address
-    return address.astype(np.uint64) if isinstance(address, np.ndarray) else address
+def _packer(translation: Translation, type_: Type) -> Callable[[Value], Value]:
+    """Return the inverse of ``_unpacker``."""
+    match type_:
+        case PointerType():
+            return lambda bits: AddressPointer(translation.space, bits.astype(np.int64) if isinstance(bits, np.ndarray) else bits)
+        case Vector(Number() as element, count):
+            return lambda bits: tuple(from_bits(element, narrow(element, bits >> element.bits * i)) for i in range(count))
+        case Number():
+            return lambda bits: from_bits(type_, narrow(type_, bits))
+        case _:
+            raise TypeError(f"{type_} has no bits")
 
 
 def _matrix_bitcast(translation: Translation, words: Words) -> Run:
@@ -228,18 +206,6 @@ def _matrix_bitcast(translation: Translation, words: Words) -> Run:
     if from_.number.is_float or to.number.is_float or from_.number.bits != to.number.bits:
         raise Violation("KHR-CVT-03", f"OpBitcast from a {from_} to a {to}; both must be integers of one width")
     return apply(translation, Op.Bitcast, words, lambda x: x.view(to.number.dtype))
-
-
-@computes(Op.ConvertUToPtr)
-def _to_pointer(translation: Translation, words: Words) -> Run:
-    values, operand, space = translation.values, words[2], translation.space
-    return lambda: AddressPointer(space, _address(values[operand]))
-
-
-@computes(Op.ConvertPtrToU)
-def _from_pointer(translation: Translation, words: Words) -> Run:
-    values, operand = translation.values, words[2]
-    return lambda: _address_bits(values[operand])
 
 
 computes(Op.ConvertFToU)(_convert(Op.ConvertFToU, _float_to_int(signed=False)))

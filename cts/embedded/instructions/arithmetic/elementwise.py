@@ -10,20 +10,13 @@ import numpy as np
 from cts.embedded.diagnostics import Violation
 from cts.embedded.machine.machine import Machine, Run
 from cts.embedded.module.translation import Translation, Words
+from cts.embedded.rules.arithmetic import MATRIX_ARITHMETIC, MATRIX_CONVERSIONS
 from cts.embedded.types.spirv_types import MatrixType, Type, Vector
-from cts.embedded.types.values import Mask, Partly, Undefined, Value, instance_mask
+from cts.embedded.types.values import Partly, Undefined, Value, instance_mask
 from generators.spirv.enumerants import Capability, Decoration, Op
 from generators.types import Use
 
 Function = Callable[..., Value]
-
-MATRIX_ARITHMETIC = frozenset({Op.SNegate, Op.FNegate, Op.IAdd, Op.FAdd, Op.ISub, Op.FSub, Op.FMul, Op.IMul, Op.FDiv, Op.SDiv, Op.UDiv})
-"""Arithmetic that the extension allows on matrices (KHR-ARI-01, KHR-ARI-02, KHR-ARI-06)."""
-
-MATRIX_CONVERSIONS = frozenset(
-    {Op.ConvertFToU, Op.ConvertFToS, Op.ConvertSToF, Op.ConvertUToF, Op.UConvert, Op.SConvert, Op.FConvert, Op.Bitcast}
-)
-"""Conversions that the extension allows on matrices (KHR-CVT-01, KHR-CVT-03)."""
 
 TRANSPOSING = (MATRIX_CONVERSIONS - {Op.Bitcast}) | {Op.CooperativeMatrixConvertUseEXT}
 """Conversions that the decoration CooperativeMatrixTransposeEXT may modify (M1-TR-04)."""
@@ -44,9 +37,11 @@ def happens(machine: Machine, condition: Value) -> bool:
     return bool(condition[mask].any())
 
 
-def where_of(condition: Value) -> Mask | None:
-    """Return a condition as a mask of invocations, for reports; None if it is the same for all, or about elements of a matrix."""
-    return condition if isinstance(condition, np.ndarray) and condition.ndim == 1 else None
+def forbid_where(machine: Machine, condition: Value, rule: str, text: str) -> None:
+    """Report undefined behaviour if a condition holds for any invocation that executes: see ``happens`` and ``Machine.forbid``."""
+    if happens(machine, condition):
+        where = condition if isinstance(condition, np.ndarray) and condition.ndim == 1 else None
+        machine.forbid(rule, text, where)
 
 
 def apply(translation: Translation, op: Op, words: Words, function: Function) -> Run:
@@ -62,18 +57,23 @@ def apply(translation: Translation, op: Op, words: Words, function: Function) ->
 
 def apply_to(translation: Translation, op: Op, result: Type, operands: Words, function: Function) -> Run:
     """See ``apply``."""
-    values = translation.values
     if isinstance(result, MatrixType):
         _check_matrix(translation, op, result, operands)
-        return _on_matrices(translation.machine, result, operands, values, function)
-    if isinstance(result, Vector) or isinstance(translation.type_of[operands[0]], Vector):
-        if len(operands) == 1:
-            (a,) = operands
-            return lambda: tuple(map(function, values[a]))
-        if len(operands) == 2:
-            a, b = operands
-            return lambda: tuple(map(function, values[a], values[b]))
-        return lambda: tuple(map(function, *(values[o] for o in operands)))
+        return _on_matrices(translation.machine, result, operands, translation.values, function)
+    vector = result if isinstance(result, Vector) else translation.type_of[operands[0]]
+    return on_components(translation, vector, operands, function)
+
+
+def on_components(translation: Translation, type_: Type, operands: Words, function: Function) -> Run:
+    """Return a function that executes ``function`` on the values of operands; on each component if ``type_`` is a vector."""
+    if isinstance(type_, Vector):
+        return on_values(translation, operands, lambda *vectors: tuple(map(function, *vectors)))
+    return on_values(translation, operands, function)
+
+
+def on_values(translation: Translation, operands: Words, function: Function) -> Run:
+    """Return a function that executes ``function`` on the values of operands."""
+    values = translation.values
     if len(operands) == 1:
         (a,) = operands
         return lambda: function(values[a])

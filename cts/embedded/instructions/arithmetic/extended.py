@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from cts.embedded.diagnostics import Unsupported, Violation, enumerant_text, need
-from cts.embedded.instructions.arithmetic.elementwise import apply_to, happens, where_of
+from cts.embedded.instructions.arithmetic.elementwise import apply_to, forbid_where
 from cts.embedded.instructions.registry import computes
 from cts.embedded.machine.machine import Run
 from cts.embedded.module.float_controls import corrected
@@ -212,8 +212,7 @@ def _checked_clamp(translation: Translation, clamp: Callable[..., Value], type_:
     def apply(x: Value, low: Value, high: Value) -> Value:
         bounds = [np.asarray(v, type_.dtype).view(type_.signed_dtype) if signed else v for v in (low, high)]
         crossed = np.greater(*bounds)
-        if happens(translation.machine, crossed):
-            translation.machine.forbid("GLSL.std.450 Clamp", "a clamp whose lower bound is above the upper one", where_of(crossed))
+        forbid_where(translation.machine, crossed, "GLSL.std.450 Clamp", "a clamp whose lower bound is above the upper one")
         return clamp(x, low, high)
 
     return apply
@@ -231,10 +230,8 @@ _UNDEFINED: Mapping[GlslStd450, Callable[..., Value]] = MappingProxyType(
 
 def _defined(translation: Translation, function: Callable[..., Value], which: GlslStd450) -> Callable[..., Value]:
     def apply(*operands: Value) -> Value:
-        undefined = _UNDEFINED[which](*operands)
-        if happens(translation.machine, undefined):
-            rule = f"GLSL.std.450 {which.name}"
-            translation.machine.forbid(rule, "the result of these operands is undefined", where_of(undefined))
+        rule = f"GLSL.std.450 {which.name}"
+        forbid_where(translation.machine, _UNDEFINED[which](*operands), rule, "the result of these operands is undefined")
         return function(*operands)
 
     return apply

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from functools import reduce
 from types import MappingProxyType
 
 import numpy as np
 
 from cts.embedded.diagnostics import Violation, need
-from cts.embedded.instructions.arithmetic.elementwise import Function, apply, happens, where_of
+from cts.embedded.instructions.arithmetic.elementwise import Function, apply, forbid_where, on_values
 from cts.embedded.instructions.registry import computes
 from cts.embedded.machine.machine import Machine, Run
 from cts.embedded.module.float_controls import corrected
@@ -54,8 +55,7 @@ def _bitwise_not(_: Machine, type_: Number) -> Function:
 def _divisor(machine: Machine, y: Value, what: str) -> Value:
     """Return a divisor with 1 in place of each zero, and report zeros. The results of these divisions do not matter."""
     zero = y == 0
-    if happens(machine, zero):
-        machine.forbid("SPIR-V 3.42.13", f"{what} by zero", where_of(zero))
+    forbid_where(machine, zero, "SPIR-V 3.42.13", f"{what} by zero")
     if isinstance(y, np.ndarray):
         return np.where(zero, np.ones_like(y), y) if zero.any() else y
     return 1 if zero else y
@@ -81,8 +81,7 @@ def _signed_division(kind: str) -> Make:
         def function(x: Value, y: Value) -> Value:
             x, y = signed(x), _divisor(machine, signed(y), "a signed division")
             overflow = (x == least) & (y == -1)
-            if happens(machine, overflow):
-                machine.forbid("SPIR-V 3.42.13", "the least signed integer is divided by -1", where_of(overflow))
+            forbid_where(machine, overflow, "SPIR-V 3.42.13", "the least signed integer is divided by -1")
             if isinstance(overflow, np.ndarray) and overflow.any():
                 y = np.where(overflow, np.ones_like(y), y)
             if kind == "SDiv":
@@ -102,8 +101,7 @@ def _shift(kind: str) -> Make:
 
         def function(x: Value, by: Value) -> Value:
             too_far = by >= bits
-            if happens(machine, too_far):
-                machine.forbid("SPIR-V 3.42.14", f"a shift by {bits} bits or more", where_of(too_far))
+            forbid_where(machine, too_far, "SPIR-V 3.42.14", f"a shift by {bits} bits or more")
             if isinstance(by, np.ndarray):
                 by = np.where(too_far, 0, by).astype(type_.signed_dtype if kind == "arithmetic" else type_.dtype)
             elif too_far:
@@ -139,7 +137,7 @@ def _ordered(function: Callable[[Value, Value], Value]) -> Make:
     return lambda _, __: lambda x, y: _bool(function(x, y) & ~(np.isnan(x) | np.isnan(y)))
 
 
-def _float(function: Callable[..., Value]) -> Make:
+def _plain(function: Callable[..., Value]) -> Make:
     return lambda _, __: function
 
 
@@ -164,7 +162,7 @@ def _bit_reverse(_: Machine, type_: Number) -> Function:
     return function
 
 
-_ARITHMETIC: Mapping[Op, Make] = MappingProxyType(
+_INTEGERS: Mapping[Op, Make] = MappingProxyType(
     {
         Op.IAdd: _wrapping(operator.add),
         Op.ISub: _wrapping(operator.sub),
@@ -174,50 +172,51 @@ _ARITHMETIC: Mapping[Op, Make] = MappingProxyType(
         Op.SDiv: _signed_division("SDiv"),
         Op.SRem: _signed_division("SRem"),
         Op.SMod: _signed_division("SMod"),
-        Op.ShiftLeftLogical: _shift("left"),
-        Op.ShiftRightLogical: _shift("right"),
-        Op.ShiftRightArithmetic: _shift("arithmetic"),
-        Op.BitwiseAnd: lambda _, __: operator.and_,
-        Op.BitwiseOr: lambda _, __: operator.or_,
-        Op.BitwiseXor: lambda _, __: operator.xor,
+        Op.BitwiseAnd: _plain(operator.and_),
+        Op.BitwiseOr: _plain(operator.or_),
+        Op.BitwiseXor: _plain(operator.xor),
         Op.SNegate: _negate,
         Op.Not: _bitwise_not,
         Op.BitCount: _bit_count,
         Op.BitReverse: _bit_reverse,
-        Op.IEqual: _compare(operator.eq),
-        Op.INotEqual: _compare(operator.ne),
-        Op.UGreaterThan: _compare(operator.gt),
-        Op.UGreaterThanEqual: _compare(operator.ge),
-        Op.ULessThan: _compare(operator.lt),
-        Op.ULessThanEqual: _compare(operator.le),
-        Op.SGreaterThan: _compare(operator.gt, signed=True),
-        Op.SGreaterThanEqual: _compare(operator.ge, signed=True),
-        Op.SLessThan: _compare(operator.lt, signed=True),
-        Op.SLessThanEqual: _compare(operator.le, signed=True),
-        Op.FOrdEqual: _ordered(operator.eq),
-        Op.FOrdNotEqual: _ordered(operator.ne),
-        Op.FOrdLessThan: _ordered(operator.lt),
-        Op.FOrdLessThanEqual: _ordered(operator.le),
-        Op.FOrdGreaterThan: _ordered(operator.gt),
-        Op.FOrdGreaterThanEqual: _ordered(operator.ge),
-        Op.FUnordEqual: _unordered(operator.eq),
-        Op.FUnordNotEqual: _unordered(operator.ne),
-        Op.FUnordLessThan: _unordered(operator.lt),
-        Op.FUnordLessThanEqual: _unordered(operator.le),
-        Op.FUnordGreaterThan: _unordered(operator.gt),
-        Op.FUnordGreaterThanEqual: _unordered(operator.ge),
-        Op.FAdd: _float(operator.add),
-        Op.FSub: _float(operator.sub),
-        Op.FMul: _float(operator.mul),
-        Op.FDiv: _float(np.divide),
-        Op.FRem: _float(np.fmod),
-        Op.FMod: _float(np.mod),
-        Op.FNegate: _float(operator.neg),
-        Op.IsNan: lambda _, __: lambda x: _bool(np.isnan(x)),
-        Op.IsInf: lambda _, __: lambda x: _bool(np.isinf(x)),
     }
 )
-"""Opcode -> the function that makes its computation, for operands of a type."""
+_SHIFTS: Mapping[Op, Make] = MappingProxyType(
+    {
+        Op.ShiftLeftLogical: _shift("left"),
+        Op.ShiftRightLogical: _shift("right"),
+        Op.ShiftRightArithmetic: _shift("arithmetic"),
+    }
+)
+_FLOATS: Mapping[Op, Make] = MappingProxyType(
+    {
+        Op.FAdd: _plain(operator.add),
+        Op.FSub: _plain(operator.sub),
+        Op.FMul: _plain(operator.mul),
+        Op.FDiv: _plain(np.divide),
+        Op.FRem: _plain(np.fmod),
+        Op.FMod: _plain(np.mod),
+        Op.FNegate: _plain(operator.neg),
+    }
+)
+_EQUALITIES = {"Equal": operator.eq, "NotEqual": operator.ne}
+_ORDERS = {"LessThan": operator.lt, "LessThanEqual": operator.le, "GreaterThan": operator.gt, "GreaterThanEqual": operator.ge}
+_INTEGER_COMPARISONS: Mapping[Op, Make] = MappingProxyType(
+    {
+        Op.named(f"{letter}{name}"): _compare(function, signed=letter == "S")
+        for letter, comparisons in (("I", _EQUALITIES), ("U", _ORDERS), ("S", _ORDERS))
+        for name, function in comparisons.items()
+    }
+)
+_FLOAT_TESTS: Mapping[Op, Make] = MappingProxyType(
+    {
+        Op.named(f"F{kind}{name}"): make(function)
+        for kind, make in (("Ord", _ordered), ("Unord", _unordered))
+        for name, function in (_EQUALITIES | _ORDERS).items()
+    }
+    | {Op.IsNan: _plain(lambda x: _bool(np.isnan(x))), Op.IsInf: _plain(lambda x: _bool(np.isinf(x)))}
+)
+"""Each maps an opcode to the function that makes its computation, for operands of a type."""
 
 
 def _arithmetic(op: Op, make: Make) -> Handler:
@@ -248,18 +247,7 @@ def _logic(op: Op, function: Callable[..., Value]) -> Handler:
 
 
 def _any_all(combine: Callable[[Value, Value], Value], start: bool) -> Handler:
-    def handler(translation: Translation, words: Words) -> Run:
-        values, operand = translation.values, words[2]
-
-        def run() -> Value:
-            result: Value = start
-            for constituent in values[operand]:
-                result = combine(result, constituent)
-            return result
-
-        return run
-
-    return handler
+    return lambda translation, words: on_values(translation, words[2:], lambda vector: reduce(combine, vector, start))
 
 
 @computes(Op.Select)
@@ -326,22 +314,12 @@ def _columns_times_scalar(translation: Translation, words: Words) -> Run:
 
 @computes(Op.Dot)
 def _dot(translation: Translation, words: Words) -> Run:
-    values, a, b = translation.values, words[2], words[3]
-
-    def run() -> Value:
-        products = [x * y for x, y in zip(values[a], values[b], strict=True)]
-        total = products[0]
-        for product in products[1:]:
-            total = total + product
-        return total
-
-    return run
+    return on_values(translation, words[2:], lambda a, b: reduce(operator.add, map(operator.mul, a, b)))
 
 
 @computes(Op.ExpectKHR)
 def _expected(translation: Translation, words: Words) -> Run:
-    values, operand = translation.values, words[2]
-    return lambda: values[operand]
+    return on_values(translation, words[2:3], lambda value: value)
 
 
 @computes(Op.FmaKHR)
@@ -349,8 +327,9 @@ def _fma(translation: Translation, words: Words) -> Run:
     return apply(translation, Op.FmaKHR, words, lambda x, y, z: x * y + z)
 
 
-for _op, _make in _ARITHMETIC.items():
-    computes(_op)(_arithmetic(_op, _make))
+for _table in (_INTEGERS, _SHIFTS, _FLOATS, _INTEGER_COMPARISONS, _FLOAT_TESTS):
+    for _op, _make in _table.items():
+        computes(_op)(_arithmetic(_op, _make))
 for _op, _function in _LOGIC.items():
     computes(_op)(_logic(_op, _function))
 computes(Op.Any)(_any_all(operator.or_, False))

@@ -10,10 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cts.embedded.diagnostics import Violation, need
+from cts.embedded.diagnostics import Violation, need, needed
 from cts.embedded.instructions.registry import computes
 from cts.embedded.machine.machine import Run
 from cts.embedded.module.translation import Handler, Translation, Words
+from cts.embedded.types.shapes import is_int32, is_number
 from cts.embedded.types.spirv_types import Number, Vector, type_text
 from cts.embedded.types.values import Value
 from generators.spirv.enumerants import Op
@@ -30,8 +31,7 @@ def _parts(translation: Translation, operand: int, signed: bool, is_packed: bool
         number = translation.number_of(type_)
         dtype = number.signed_dtype if signed else number.dtype
         return lambda value: tuple(np.asarray(part, number.dtype).view(dtype).astype(object) for part in value)
-    fits = isinstance(type_, Number) and not type_.is_float and type_.bits == 32
-    need(fits and is_packed, f"a dot product of a {type_text(type_)}")
+    need(is_int32(type_) and is_packed, f"a dot product of a {type_text(type_)}")
 
     def unpacked(value: Value) -> tuple[np.ndarray, ...]:
         bits = np.asarray(value, np.uint32)
@@ -46,6 +46,8 @@ def _integer_dot(signs: tuple[bool, bool], accumulates: bool) -> Handler:
 
     def handler(translation: Translation, words: Words) -> Run:
         type_, values = translation.number_of(translation.types[words[0]]), translation.values
+        if len({isinstance(translation.type_of[id_], Vector) for id_ in words[2:4]}) > 1:
+            raise Violation("SPIR-V 3.52.13", "a dot product of a vector and a scalar")
         formats = words[5:] if accumulates else words[4:]
         read_a, read_b = (_parts(translation, id_, signed, bool(formats)) for id_, signed in zip(words[2:4], signs, strict=True))
         a, b, accumulator = words[2], words[3], words[4] if accumulates else 0
@@ -69,16 +71,6 @@ def _integer_dot(signs: tuple[bool, bool], accumulates: bool) -> Handler:
     return handler
 
 
-def _of_like_operands(handler: Handler) -> Handler:
-    def checked(translation: Translation, words: Words) -> Run:
-        one, other = (translation.type_of[id_] for id_ in words[2:4])
-        if isinstance(one, Vector) != isinstance(other, Vector):
-            raise Violation("SPIR-V 3.52.13", "a dot product of a vector and a scalar")
-        return handler(translation, words)
-
-    return checked
-
-
 _SIGNED, _UNSIGNED, _MIXED = (True, True), (False, False), (True, False)
 
 _HALVES, _QUARTERS = frozenset({"f16", "bf16"}), frozenset({"e4m3", "e5m2"})
@@ -88,11 +80,11 @@ def _result_type(translation: Translation, words: Words, factors: frozenset[str]
     """Return the type of the result, if the operands have types that fit."""
     vector, result = translation.type_of[words[2]], translation.types[words[0]]
     narrow = vector.element if isinstance(vector, Vector) and vector.count == count else None
-    need(isinstance(narrow, Number) and narrow.component.name in factors, f"a mixed dot product of a {type_text(vector)}")
+    narrow = needed(narrow, Number, f"a mixed dot product of a {type_text(vector)}")
+    need(narrow.component.name in factors, f"a mixed dot product of a {type_text(vector)}")
     need(translation.type_of[words[3]] == vector, "a mixed dot product of vectors of two types")
-    assert isinstance(narrow, Number)
     wanted = "f32" if is_wide else narrow.component.name
-    need(isinstance(result, Number) and result.component.name == wanted, f"the result is a {type_text(result)}, not a {wanted}")
+    need(is_number(result, wanted), f"the result is a {type_text(result)}, not a {wanted}")
     need(translation.type_of[words[4]] == result, "the accumulator does not have the type of the result")
     return translation.number_of(result)
 
@@ -115,12 +107,12 @@ def _mixed_dot(factors: frozenset[str], count: int, is_wide: bool) -> Handler:
     return handler
 
 
-computes(Op.SDot)(_of_like_operands(_integer_dot(_SIGNED, False)))
-computes(Op.UDot)(_of_like_operands(_integer_dot(_UNSIGNED, False)))
-computes(Op.SUDot)(_of_like_operands(_integer_dot(_MIXED, False)))
-computes(Op.SDotAccSat)(_of_like_operands(_integer_dot(_SIGNED, True)))
-computes(Op.UDotAccSat)(_of_like_operands(_integer_dot(_UNSIGNED, True)))
-computes(Op.SUDotAccSat)(_of_like_operands(_integer_dot(_MIXED, True)))
+computes(Op.SDot)(_integer_dot(_SIGNED, False))
+computes(Op.UDot)(_integer_dot(_UNSIGNED, False))
+computes(Op.SUDot)(_integer_dot(_MIXED, False))
+computes(Op.SDotAccSat)(_integer_dot(_SIGNED, True))
+computes(Op.UDotAccSat)(_integer_dot(_UNSIGNED, True))
+computes(Op.SUDotAccSat)(_integer_dot(_MIXED, True))
 computes(Op.FDot2MixAcc32VALVE)(_mixed_dot(_HALVES, 2, True))
 computes(Op.FDot2MixAcc16VALVE)(_mixed_dot(_HALVES, 2, False))
 computes(Op.FDot4MixAcc32VALVE)(_mixed_dot(_QUARTERS, 4, True))

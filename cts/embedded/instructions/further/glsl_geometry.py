@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from cts.embedded.diagnostics import need
+from cts.embedded.instructions.arithmetic.elementwise import on_values
 from cts.embedded.instructions.arithmetic.extended import extends
 from cts.embedded.machine.machine import Run
 from cts.embedded.module.translation import Translation, Words
@@ -31,13 +32,12 @@ def _dot(one: Parts, other: Parts) -> np.ndarray:
     return np.asarray(sum((x * y for x, y in zip(one, other, strict=True)), np.float64(0)))
 
 
-def _floats(translation: Translation, words: Words, count: int) -> list[int]:
-    """Check that the first ``count`` operands have the same float type. Return all operands."""
-    operands = list(words[4:])
+def _check_floats(translation: Translation, words: Words, count: int) -> None:
+    """Check that the first ``count`` operands have the same float type."""
+    operands = words[4:]
     types = {translation.type_of[id_] for id_ in operands[:count]}
     fits = len(types) == 1 and kind_of(element_of(next(iter(types)))) is TypeKind.FLOAT
     need(fits, f"operands of {GlslStd450(words[3]).name} are {', '.join(type_text(translation.type_of[id_]) for id_ in operands)}")
-    return operands
 
 
 def _of_vectors(which: GlslStd450, count: int, same: int = 0, to_scalar: bool = False) -> Callable[[Formula], Formula]:
@@ -49,18 +49,16 @@ def _of_vectors(which: GlslStd450, count: int, same: int = 0, to_scalar: bool = 
     def register(compute: Formula) -> Formula:
         @extends(which, count)
         def handler(translation: Translation, words: Words) -> Run:
-            operands = _floats(translation, words, same or count)
-            type_, operand = translation.types[words[0]], translation.type_of[operands[0]]
+            _check_floats(translation, words, same or count)
+            type_, operand = translation.types[words[0]], translation.type_of[words[4]]
             need(type_ == (element_of(operand) if to_scalar else operand), f"{which.name} cannot give a {type_text(type_)}")
-            values, dtype = translation.values, translation.number_of(type_).dtype
-            is_vector = isinstance(type_, Vector)
+            dtype, is_vector = translation.number_of(type_).dtype, isinstance(type_, Vector)
 
-            def run() -> Value:
-                parts = compute(*(wide_parts(values[id_]) for id_ in operands))
-                found = tuple(np.asarray(part).astype(dtype)[()] for part in parts)
+            def function(*given: Value) -> Value:
+                found = tuple(np.asarray(part).astype(dtype)[()] for part in compute(*map(wide_parts, given)))
                 return found if is_vector else found[0]
 
-            return run
+            return on_values(translation, words[4:], function)
 
         return compute
 
@@ -109,13 +107,13 @@ def _refract(incident: Parts, normal: Parts, ratio: Parts) -> Parts:
     return [np.where(k < 0.0, 0.0, eta * i - by * n) for i, n in zip(incident, normal, strict=True)]
 
 
-def _square(translation: Translation, words: Words) -> tuple[int, np.dtype]:
-    (operand,) = words[4:]
-    type_ = translation.type_of[operand]
+def _square(translation: Translation, words: Words) -> np.dtype:
+    """Return the dtype of the operand, if it is a square matrix."""
+    type_ = translation.type_of[words[4]]
     fits = is_columns(type_) and isinstance(type_, Array) and isinstance(type_.element, Vector) and type_.element.count == type_.length
     need(fits, f"{GlslStd450(words[3]).name} of a {type_text(type_)}, which is not a square matrix")
     assert isinstance(type_, Array)
-    return operand, translation.number_of(type_.element).dtype
+    return translation.number_of(type_.element).dtype
 
 
 def _stacked(columns: Value) -> np.ndarray:
@@ -128,18 +126,16 @@ def _stacked(columns: Value) -> np.ndarray:
 
 @extends(GlslStd450.Determinant, 1)
 def _determinant(translation: Translation, words: Words) -> Run:
-    operand, dtype = _square(translation, words)
-    values = translation.values
-    return lambda: np.asarray(np.linalg.det(_stacked(values[operand]))).astype(dtype)[()]
+    dtype = _square(translation, words)
+    return on_values(translation, words[4:], lambda matrix: np.asarray(np.linalg.det(_stacked(matrix))).astype(dtype)[()])
 
 
 @extends(GlslStd450.MatrixInverse, 1)
 def _inverse(translation: Translation, words: Words) -> Run:
-    operand, dtype = _square(translation, words)
-    values, machine = translation.values, translation.machine
+    dtype, machine = _square(translation, words), translation.machine
 
-    def run() -> Value:
-        matrix = _stacked(values[operand])
+    def inverse(columns: Value) -> Value:
+        matrix = _stacked(columns)
         singular = np.asarray(np.linalg.det(matrix) == 0)
         if (np.broadcast_to(singular, machine.mask.shape) & machine.mask).any():
             machine.forbid("GLSL.std.450 MatrixInverse", "the inverse of a singular matrix is undefined")
@@ -148,4 +144,4 @@ def _inverse(translation: Translation, words: Words) -> Run:
         size = found.shape[-1]
         return tuple(tuple(found[..., row, column][()] for row in range(size)) for column in range(size))
 
-    return run
+    return on_values(translation, words[4:], inverse)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cts.embedded.diagnostics import need
+from cts.embedded.instructions.arithmetic.elementwise import on_components, on_values
 from cts.embedded.instructions.arithmetic.extended import extends
 from cts.embedded.machine.machine import Run
 from cts.embedded.machine.pointers import CellPointer
@@ -64,10 +65,9 @@ def _pack(width: int, one: Callable[[Value], np.ndarray]) -> Handler:
     source = Vector(number("f32"), 32 // width)
 
     def handler(translation: Translation, words: Words) -> Run:
-        values, (operand,) = translation.values, words[4:]
-        fits = translation.type_of[operand] == source and translation.types[words[0]] in _WORDS
+        fits = translation.type_of[words[4]] == source and translation.types[words[0]] in _WORDS
         need(fits, f"{GlslStd450(words[3]).name} cannot make a u32 of {source.count} f32")
-        return lambda: _whole(_merged([one(part) for part in values[operand]], width))
+        return on_values(translation, words[4:], lambda parts: _whole(_merged([one(part) for part in parts], width)))
 
     return handler
 
@@ -76,34 +76,29 @@ def _unpack(width: int, one: Callable[[np.ndarray], Value]) -> Handler:
     result = Vector(number("f32"), 32 // width)
 
     def handler(translation: Translation, words: Words) -> Run:
-        values, (operand,) = translation.values, words[4:]
-        fits = translation.type_of[operand] in _WORDS and translation.types[words[0]] == result
+        fits = translation.type_of[words[4]] in _WORDS and translation.types[words[0]] == result
         need(fits, f"{GlslStd450(words[3]).name} cannot make {result.count} f32 of a u32")
-        return lambda: tuple(one(bits) for bits in _split(values[operand], width))
+        return on_values(translation, words[4:], lambda word: tuple(one(bits) for bits in _split(word, width)))
 
     return handler
 
 
 @extends(GlslStd450.PackDouble2x32, 1)
 def _pack_double(translation: Translation, words: Words) -> Run:
-    values, (operand,) = translation.values, words[4:]
-
-    def run() -> Value:
-        low, high = (np.asarray(part, np.uint32).astype(np.uint64) for part in values[operand])
+    def pack(parts: Value) -> Value:
+        low, high = (np.asarray(part, np.uint32).astype(np.uint64) for part in parts)
         return (low | high << np.uint64(32)).view(np.float64)[()]
 
-    return run
+    return on_values(translation, words[4:], pack)
 
 
 @extends(GlslStd450.UnpackDouble2x32, 1)
 def _unpack_double(translation: Translation, words: Words) -> Run:
-    values, (operand,) = translation.values, words[4:]
-
-    def run() -> Value:
-        bits = np.asarray(values[operand], np.float64).view(np.uint64)
+    def unpack(value: Value) -> Value:
+        bits = np.asarray(value, np.float64).view(np.uint64)
         return tuple(_whole((bits >> np.uint64(shift)).astype(np.uint32)) for shift in (0, 32))
 
-    return run
+    return on_values(translation, words[4:], unpack)
 
 
 def _both(type_: Type, function: Callable[[Value], tuple[Value, Value]]) -> Callable[[Value], tuple[Value, Value]]:
@@ -164,15 +159,13 @@ def _ldexp(translation: Translation, words: Words) -> Run:
     from_ = translation.type_of[exponent]
     fits = translation.type_of[x] == type_ and kind_of(element_of(type_)) is TypeKind.FLOAT and kind_of(element_of(from_)) is TypeKind.INT
     need(fits and shape_of(from_) == shape_of(type_), f"Ldexp of a {type_text(translation.type_of[x])} by a {type_text(from_)}")
-    values, power, dtype = translation.values, translation.number_of(from_), translation.number_of(type_).dtype
+    power, dtype = translation.number_of(from_), translation.number_of(type_).dtype
 
     def one(value: Value, by: Value) -> Value:
         times = np.clip(np.asarray(to_signed(by, power.bits, power.signed_dtype)), -4096, 4096).astype(np.int32)
         return np.ldexp(np.asarray(value).astype(np.float64), times).astype(dtype)[()]
 
-    if shape_of(type_):
-        return lambda: tuple(map(one, values[x], values[exponent]))
-    return lambda: one(values[x], values[exponent])
+    return on_components(translation, type_, words[4:], one)
 
 
 _SNORM8, _UNORM8, _SNORM16, _UNORM16 = (_normalized(width, signed) for width in (8, 16) for signed in (True, False))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cts.embedded.diagnostics import UndefinedUse, Unsupported, Violation, need
+from cts.embedded.diagnostics import UndefinedUse, Unsupported, Violation, need, needed
 from cts.embedded.instructions.memory.access import load_number, store_number
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Machine, Run
@@ -66,9 +66,7 @@ def _image_operands(translation: Translation, words: Words) -> _Operands:
 
 def _type_of(translation: Translation, id_: int) -> ImageType:
     type_ = translation.type_of[id_]
-    type_ = type_.image if isinstance(type_, SampledImageType) else type_
-    need(isinstance(type_, ImageType), "the operand is not an image")
-    assert isinstance(type_, ImageType)
+    type_ = needed(type_.image if isinstance(type_, SampledImageType) else type_, ImageType, "the operand is not an image")
     if type_.dim not in _COORDINATES or type_.is_multisampled:
         raise Unsupported(f"images of Dim {type_.dim}" + (" with several samples" if type_.is_multisampled else ""))
     return type_
@@ -162,9 +160,7 @@ def _texel(machine: Machine, place: ImagePlace, at: Coordinates, to: Number, man
 
 def _result(translation: Translation, words: Words) -> tuple[Number, bool]:
     type_ = translation.types[words[0]]
-    element = element_of(type_)
-    need(isinstance(element, Number), "a texel is not a number")
-    assert isinstance(element, Number)
+    element = needed(element_of(type_), Number, "a texel is not a number")
     return element, isinstance(type_, Vector)
 
 
@@ -208,9 +204,7 @@ def _write(translation: Translation, words: Words) -> Run:
     coordinates = _whole(translation, words[1], _COORDINATES[type_.dim] + type_.is_arrayed)
     operands = _image_operands(translation, words[3:])
     of_texel = translation.type_of[words[2]]
-    from_ = element_of(of_texel)
-    need(isinstance(from_, Number), "a texel is not a number")
-    assert isinstance(from_, Number)
+    from_ = needed(element_of(of_texel), Number, "a texel is not a number")
 
     def run() -> None:
         place: ImagePlace = values[words[0]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cts.embedded.instructions.arithmetic.conversion import from_bits, to_bits
-from cts.embedded.instructions.arithmetic.elementwise import happens, where_of
+from cts.embedded.instructions.arithmetic.elementwise import forbid_where
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Run
 from cts.embedded.module.translation import Translation, Words
@@ -30,9 +30,7 @@ def _extract(translation: Translation, words: Words) -> Run:
     def run() -> Value:
         first = values[offset]
         beyond = np.greater(np.asarray(first).astype(np.uint64), from_.bits - to.bits)
-        if happens(machine, beyond if isinstance(first, np.ndarray) else bool(beyond)):
-            text = f"{to.bits} bits are taken from beyond the {from_.bits} bits of the base"
-            machine.forbid(RULE, text, where_of(beyond))
+        forbid_where(machine, beyond, RULE, f"{to.bits} bits are taken from beyond the {from_.bits} bits of the base")
         whole = values[base]
         return tuple(taken(part, first) for part in whole) if is_vector else taken(whole, first)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.embedded.diagnostics import Violation
+from cts.embedded.diagnostics import Violation, demanded
 from cts.embedded.instructions.matrices.load_store import Place, load_matrix, store_matrix
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Machine, Run
@@ -51,9 +51,7 @@ def _check(a: MatrixType, b: MatrixType, c: MatrixType, result: MatrixType) -> N
 @executes(Op.CooperativeMatrixMulAddNV)
 def _muladd(translation: Translation, words: Words) -> Run:
     ids = words[2:5]
-    result = translation.types[words[0]]
-    if not isinstance(result, MatrixType):
-        raise Violation(_MULADD, "the result is not a cooperative matrix")
+    result = demanded(translation.types[words[0]], MatrixType, _MULADD, "the result is not a cooperative matrix")
     a, b, c = (translation.matrix_type(i, _MULADD, f"operand {name}") for i, name in zip(ids, "ABC", strict=True))
     _check(a, b, c, result)
     machine, values = translation.machine, translation.values

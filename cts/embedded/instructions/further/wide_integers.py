@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cts.embedded.instructions.arithmetic.elementwise import happens
+from cts.embedded.instructions.arithmetic.conversion import narrow, wide
+from cts.embedded.instructions.arithmetic.elementwise import happens, on_values
 from cts.embedded.instructions.registry import computes
 from cts.embedded.machine.machine import Run
 from cts.embedded.module.translation import Handler, Translation, Words
@@ -17,9 +18,7 @@ from generators.spirv.enumerants import Op
 
 def _extended_multiply(signed: bool) -> Handler:
     def handler(translation: Translation, words: Words) -> Run:
-        values, a, b = translation.values, words[2], words[3]
-        operand = translation.type_of[a]
-        type_ = translation.number_of(operand)
+        type_ = translation.number_of(translation.type_of[words[2]])
         bits, mask = type_.bits, type_.mask
 
         def one(x: Value, y: Value) -> tuple[Value, Value]:
@@ -32,11 +31,16 @@ def _extended_multiply(signed: bool) -> Handler:
                 x, y = to_signed(x, bits, type_.signed_dtype), to_signed(y, bits, type_.signed_dtype)
             return x * y & mask, x * y >> bits & mask
 
-        if isinstance(operand, Vector):
-            return lambda: tuple(zip(*map(one, values[a], values[b]), strict=True))
-        return lambda: one(values[a], values[b])
+        return _two_results(translation, words, one)
 
     return handler
+
+
+def _two_results(translation: Translation, words: Words, function: Callable[[Value, Value], tuple[Value, Value]]) -> Run:
+    """Return a function that returns both results of ``function``, each of the type of the operands ``words[2:]``."""
+    if isinstance(translation.type_of[words[2]], Vector):
+        return on_values(translation, words[2:], lambda a, b: tuple(zip(*map(function, a, b), strict=True)))
+    return on_values(translation, words[2:], function)
 
 
 def _sum(x: Value, y: Value, mask: int) -> tuple[Value, Value]:
@@ -52,17 +56,13 @@ def _with_carry(compute: Callable[[Value, Value, int], tuple[Value, Value]]) -> 
     """Return the handler of an instruction that returns a number and its carry or borrow."""
 
     def handler(translation: Translation, words: Words) -> Run:
-        values, a, b = translation.values, words[2], words[3]
-        operand = translation.type_of[a]
-        mask = translation.number_of(operand).mask
+        mask = translation.number_of(translation.type_of[words[2]]).mask
 
         def one(x: Value, y: Value) -> tuple[Value, Value]:
             found, carried = compute(x, y, mask)
             return found, carried.astype(found.dtype) if isinstance(carried, np.ndarray) else int(carried)
 
-        if isinstance(operand, Vector):
-            return lambda: tuple(zip(*map(one, values[a], values[b]), strict=True))
-        return lambda: one(values[a], values[b])
+        return _two_results(translation, words, one)
 
     return handler
 
@@ -71,19 +71,14 @@ def _bit_field(kind: str) -> Handler:
     def handler(translation: Translation, words: Words) -> Run:
         type_ = translation.number_of(translation.types[words[0]])
         bits, mask, machine = type_.bits, type_.mask, translation.machine
+        is_vector = isinstance(translation.types[words[0]], Vector)
 
         def checked(offset: Value, count: Value) -> None:
             if happens(machine, offset + count > bits):
                 machine.forbid("SPIR-V 3.42.14", f"a bit field that ends beyond bit {bits}")
 
-        def wide(x: Value) -> Value:
-            return x.astype(np.uint64) if isinstance(x, np.ndarray) else x
-
         def field_mask(count: Value) -> Value:
             return (wide(count) * 0 + 1 << wide(count)) - 1
-
-        def narrow(x: Value) -> Value:
-            return (x & mask).astype(type_.dtype) if isinstance(x, np.ndarray) else x & mask
 
         def extract(base: Value, offset: Value, count: Value) -> Value:
             checked(offset, count)
@@ -91,23 +86,20 @@ def _bit_field(kind: str) -> Handler:
             if kind == "signed":
                 sign = field & (field_mask(count) + 1 >> 1)
                 field = (field ^ sign) - sign
-            return narrow(field)
+            return narrow(type_, field)
 
         def insert(base: Value, new: Value, offset: Value, count: Value) -> Value:
             checked(offset, count)
             where = field_mask(count) << wide(offset)
-            return narrow((wide(base) & (where ^ mask)) | ((wide(new) << wide(offset)) & where))
+            return narrow(type_, (wide(base) & (where ^ mask)) | ((wide(new) << wide(offset)) & where))
 
-        operands = words[2:]
-        values = translation.values
-        function = insert if kind == "insert" else extract
-        count = 2 if kind == "insert" else 1
-        if isinstance(translation.types[words[0]], Vector):
-            return lambda: tuple(
-                function(*parts, *(values[o] for o in operands[count:]))
-                for parts in zip(*(values[o] for o in operands[:count]), strict=True)
-            )
-        return lambda: function(*(values[o] for o in operands))
+        function: Callable[..., Value] = insert if kind == "insert" else extract
+
+        def each(*operands: Value) -> Value:
+            *bases, offset, count = operands
+            return tuple(function(*parts, offset, count) for parts in zip(*bases, strict=True))
+
+        return on_values(translation, words[2:], each if is_vector else function)
 
     return handler
 

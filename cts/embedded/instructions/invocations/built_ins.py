@@ -5,41 +5,67 @@ In a draw, each invocation is a lane, in the order of its number in the draw.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
 
 from cts.embedded.diagnostics import Malformed, Unsupported, enumerant_text
 from cts.embedded.faults import replaceable
-from cts.embedded.machine.machine import Machine
 from cts.embedded.module.translation import Translation
-from cts.embedded.types.shapes import element_of, is_int32, shape_of
-from cts.embedded.types.spirv_types import Number, Type, Vector, type_text
+from cts.embedded.types.shapes import element_of, is_int32, is_number, shape_of
+from cts.embedded.types.spirv_types import Type, type_text
 from cts.embedded.types.values import Value
 from generators.spirv.enumerants import BuiltIn, StorageClass
 from generators.stages import Draw
 
-_VECTORS: Mapping[int, int] = MappingProxyType(
+_Compute = Callable[[Translation, np.ndarray], Value]
+"""Returns the value of a built-in from the numbers of the invocations, uint32."""
+
+
+def _local(translation: Translation, lane: np.ndarray) -> tuple[np.ndarray, ...]:
+    x, y, _ = translation.local_size
+    return lane % x, lane // x % y, lane // (x * y)
+
+
+def _global(translation: Translation, lane: np.ndarray) -> Value:
+    first = (g * s for g, s in zip(translation.machine.workgroup, translation.local_size, strict=True))
+    return tuple(_simple(v + np.uint32(begin)) for v, begin in zip(_local(translation, lane), first, strict=True))
+
+
+def _subgroup_mask(compare: np.ufunc) -> _Compute:
+    def compute(translation: Translation, lane: np.ndarray) -> Value:
+        size = translation.machine.subgroup_size
+        words = []
+        for word in range(4):
+            bits = np.arange(32 * word, 32 * word + 32)
+            member = compare(bits, (lane % size)[:, None]) & (bits < size)
+            words.append((member.astype(np.uint64) << np.arange(32, dtype=np.uint64)).sum(axis=1).astype(np.uint32))
+        return tuple(words)
+
+    return compute
+
+
+_BUILT_INS: Mapping[int, tuple[int, _Compute]] = MappingProxyType(
     {
-        BuiltIn.WorkgroupId: 3,
-        BuiltIn.NumWorkgroups: 3,
-        BuiltIn.WorkgroupSize: 3,
-        BuiltIn.LocalInvocationId: 3,
-        BuiltIn.GlobalInvocationId: 3,
-        BuiltIn.LocalInvocationIndex: 0,
-        BuiltIn.SubgroupSize: 0,
-        BuiltIn.NumSubgroups: 0,
-        BuiltIn.SubgroupId: 0,
-        BuiltIn.SubgroupLocalInvocationId: 0,
-        BuiltIn.SubgroupEqMask: 4,
-        BuiltIn.SubgroupGeMask: 4,
-        BuiltIn.SubgroupGtMask: 4,
-        BuiltIn.SubgroupLeMask: 4,
-        BuiltIn.SubgroupLtMask: 4,
+        BuiltIn.WorkgroupId: (3, lambda translation, _: translation.machine.workgroup),
+        BuiltIn.NumWorkgroups: (3, lambda translation, _: translation.machine.workgroups),
+        BuiltIn.WorkgroupSize: (3, lambda translation, _: translation.local_size),
+        BuiltIn.LocalInvocationId: (3, lambda translation, lane: tuple(map(_simple, _local(translation, lane)))),
+        BuiltIn.GlobalInvocationId: (3, _global),
+        BuiltIn.LocalInvocationIndex: (0, lambda _, lane: _simple(lane)),
+        BuiltIn.SubgroupSize: (0, lambda translation, _: translation.machine.subgroup_size),
+        BuiltIn.NumSubgroups: (0, lambda translation, _: translation.machine.subgroups),
+        BuiltIn.SubgroupId: (0, lambda translation, lane: _simple(lane // translation.machine.subgroup_size)),
+        BuiltIn.SubgroupLocalInvocationId: (0, lambda translation, lane: _simple(lane % translation.machine.subgroup_size)),
+        BuiltIn.SubgroupEqMask: (4, _subgroup_mask(np.equal)),
+        BuiltIn.SubgroupGeMask: (4, _subgroup_mask(np.greater_equal)),
+        BuiltIn.SubgroupGtMask: (4, _subgroup_mask(np.greater)),
+        BuiltIn.SubgroupLeMask: (4, _subgroup_mask(np.less_equal)),
+        BuiltIn.SubgroupLtMask: (4, _subgroup_mask(np.less)),
     }
 )
-"""Built-in of a compute shader -> the number of 32-bit integers in its vector; 0 for a scalar."""
+"""Built-in of a compute shader -> the number of 32-bit integers in its vector (0 for a scalar), and its value."""
 
 
 def check_built_in(which: int, type_: Type) -> None:
@@ -49,72 +75,18 @@ def check_built_in(which: int, type_: Type) -> None:
         Unsupported: the interpreter lacks the built-in.
         Malformed: the variable has the wrong type.
     """
-    count = _VECTORS.get(which)
-    if count is None:
+    if which not in _BUILT_INS:
         raise Unsupported(f"built-in {enumerant_text(BuiltIn, which)}")
+    count, _ = _BUILT_INS[which]
     if shape_of(type_) != count or not is_int32(element_of(type_)):
         raise Malformed(f"built-in {BuiltIn(which).name} cannot be a {type_text(type_)}")
 
 
 @replaceable
-def built_in(translation: Translation, which: int, type_: Type) -> Value:
-    """Return the value of a built-in variable in the workgroup that runs.
-
-    Raises:
-        Unsupported: the built-in does not belong to compute shaders.
-    """
-    machine = translation.machine
-    x, y, _ = translation.local_size
-    lane = np.arange(machine.lanes, dtype=np.uint32)
-    local = (lane % x, lane // x % y, lane // (x * y))
-    if isinstance(type_, Vector):
-        match which:
-            case BuiltIn.WorkgroupId:
-                return machine.workgroup
-            case BuiltIn.NumWorkgroups:
-                return machine.workgroups
-            case BuiltIn.WorkgroupSize:
-                return translation.local_size
-            case BuiltIn.LocalInvocationId:
-                return tuple(_simple(v) for v in local)
-            case BuiltIn.GlobalInvocationId:
-                size = translation.local_size
-                return tuple(_simple(v + np.uint32(g * s)) for v, g, s in zip(local, machine.workgroup, size, strict=True))
-            case _:
-                return _subgroup_mask(machine, which, lane)
-    match which:
-        case BuiltIn.LocalInvocationIndex:
-            return _simple(lane)
-        case BuiltIn.SubgroupSize:
-            return machine.subgroup_size
-        case BuiltIn.NumSubgroups:
-            return machine.subgroups
-        case BuiltIn.SubgroupId:
-            return _simple(lane // machine.subgroup_size)
-        case BuiltIn.SubgroupLocalInvocationId:
-            return _simple(lane % machine.subgroup_size)
-        case _:
-            raise Unsupported(f"built-in {enumerant_text(BuiltIn, which)}")
-
-
-def _subgroup_mask(machine: Machine, which: int, lane: np.ndarray) -> Value:
-    own = lane % machine.subgroup_size
-    comparisons: dict[int, np.ufunc] = {
-        BuiltIn.SubgroupEqMask: np.equal,
-        BuiltIn.SubgroupGeMask: np.greater_equal,
-        BuiltIn.SubgroupGtMask: np.greater,
-        BuiltIn.SubgroupLeMask: np.less_equal,
-        BuiltIn.SubgroupLtMask: np.less,
-    }
-    compare = comparisons.get(which)
-    if compare is None:
-        raise Unsupported(f"built-in {enumerant_text(BuiltIn, which)}")
-    words = []
-    for word in range(4):
-        bits = np.arange(32 * word, 32 * word + 32)
-        member = compare(bits, own[:, None]) & (bits < machine.subgroup_size)
-        words.append((member.astype(np.uint64) << np.arange(32, dtype=np.uint64)).sum(axis=1).astype(np.uint32))
-    return tuple(words)
+def built_in(translation: Translation, which: int, type_: Type) -> Value:  # noqa: ARG001 (faults need the type)
+    """Return the value of a built-in variable, which ``check_built_in`` has checked, in the workgroup that runs."""
+    _, compute = _BUILT_INS[which]
+    return compute(translation, np.arange(translation.machine.lanes, dtype=np.uint32))
 
 
 def _simple(value: np.ndarray) -> Value:
@@ -131,11 +103,11 @@ def check_drawn_built_in(which: int, type_: Type, storage: StorageClass, draw: D
     """
     match draw.stage, storage, which:
         case "fragment", StorageClass.Input, BuiltIn.FragCoord:
-            fits = shape_of(type_) == 4 and _is_f32(element_of(type_))
+            fits = shape_of(type_) == 4 and is_number(element_of(type_), "f32")
         case "vertex", StorageClass.Input, BuiltIn.VertexIndex:
             fits = is_int32(type_)
         case "vertex", StorageClass.Output, BuiltIn.PointSize:
-            fits = _is_f32(type_)
+            fits = is_number(type_, "f32")
         case _:
             raise Unsupported(f"built-in {enumerant_text(BuiltIn, which)} of {storage.name} storage in the {draw.stage} stage")
     if not fits:
@@ -149,7 +121,3 @@ def drawn_built_in(which: int, draw: Draw) -> Value:
         return lane
     half, zeros = np.float32(0.5), np.zeros(len(lane), np.float32)
     return ((lane % draw.width).astype(np.float32) + half, (lane // draw.width).astype(np.float32) + half, zeros, zeros + np.float32(1))
-
-
-def _is_f32(type_: Type) -> bool:
-    return isinstance(type_, Number) and type_.component.name == "f32"

@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.embedded.diagnostics import Unsupported, enumerant_text
+from cts.embedded.instructions.arithmetic.elementwise import on_components
 from cts.embedded.instructions.invocations.subgroup_operations import (
     LOOKED_AT,
     QUAD,
@@ -18,7 +19,6 @@ from cts.embedded.instructions.invocations.subgroup_operations import (
     check_scope,
     component_of,
     groups_of,
-    of_parts,
     votes_of,
 )
 from cts.embedded.instructions.registry import executes
@@ -109,7 +109,7 @@ def _arithmetic(how: _Combination) -> Handler:
                         result[group] = np.concatenate([first, *totals[:-1]])
             return result.view(type_.dtype)
 
-        return of_parts(translation, words[4], compute)
+        return on_components(translation, translation.type_of[words[4]], words[4:5], compute)
 
     return handler
 

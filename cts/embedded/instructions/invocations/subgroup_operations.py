@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.embedded.diagnostics import Unsupported, Violation, enumerant_text
+from cts.embedded.instructions.arithmetic.elementwise import on_components
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Run
 from cts.embedded.module.translation import Handler, Translation, Words
@@ -48,14 +49,6 @@ def component_of(translation: Translation, id_: int) -> Number | Bool:
     raise Unsupported("a group operation on a value that is neither a scalar nor a vector")
 
 
-def of_parts(translation: Translation, id_: int, compute: Callable[[Value], Value]) -> Run:
-    """Return a function that applies ``compute`` to a scalar, or to each component of a vector."""
-    values = translation.values
-    if isinstance(translation.type_of[id_], Vector):
-        return lambda: tuple(map(compute, values[id_]))
-    return lambda: compute(values[id_])
-
-
 def _per_group(function: Callable[[np.ndarray, np.ndarray], Value]) -> Handler:
     """Return the handler of an instruction with one result for each subgroup."""
 
@@ -72,7 +65,7 @@ def _per_group(function: Callable[[np.ndarray, np.ndarray], Value]) -> Handler:
                 result[group] = function(operand[group], group)
             return result
 
-        return of_parts(translation, words[3], compute)
+        return on_components(translation, translation.type_of[words[3]], words[3:4], compute)
 
     return handler
 

@@ -17,7 +17,7 @@ from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Machine, Run
 from cts.embedded.module.translation import Translation, Words
 from cts.embedded.types.spirv_types import Array, MatrixType, Number, Type, type_text
-from cts.embedded.types.values import UNDEFINED, Partly, Value, expand, partly, settle, signed_index
+from cts.embedded.types.values import UNDEFINED, Value, expand, partly, settle, signed_index, with_defined
 from generators.spirv.enumerants import Capability, Op
 from generators.types import Scope, Use
 
@@ -55,15 +55,8 @@ def _plain(type_: Type, rule: str, what: str) -> tuple[Number, int]:
 
 def spread_out(machine: Machine, element: Number, length: int, value: Value) -> Lanes:
     """Return an array value as lanes. Each of its elements may be uniform or undefined."""
-    whole = np.zeros((machine.lanes, length), element.dtype)
-    defined = np.ones(whole.shape, bool)
-    for i, part in enumerate(expand(settle(value, machine.mask), length)):
-        if part is UNDEFINED:
-            defined[:, i] = False
-        elif isinstance(part, Partly):
-            whole[:, i], defined[:, i] = part.value, part.defined
-        else:
-            whole[:, i] = part
+    parts = [with_defined(part, (machine.lanes,), element.dtype) for part in expand(settle(value, machine.mask), length)]
+    whole, defined = (np.stack(columns, axis=1) for columns in zip(*parts, strict=True))
     return Lanes(whole, defined)
 
 
@@ -233,12 +226,10 @@ def _extract(translation: Translation, words: Words) -> Run:
         size = machine.subgroup_size
         found: Value = values[operand]
         shape = (machine.subgroups, types.matrix.rows, types.matrix.columns)
-        known = np.ones(shape, bool)
         if found is UNDEFINED:
             return UNDEFINED
-        if isinstance(found, Partly):
-            found, known = found.value, found.defined
-        arrays = take(types.matrix, size, np.broadcast_to(found, shape)).reshape(machine.lanes, -1)
+        matrices, known = with_defined(found, shape, types.matrix.number.dtype)
+        arrays = take(types.matrix, size, matrices).reshape(machine.lanes, -1)
         # Invocations without a row get an undefined array, or zero on a device that is not strict.
         defined = taken_apart(types.matrix, size, known).reshape(arrays.shape) if machine.strict else np.ones(arrays.shape, bool)
         return gathered(cast(Lanes(arrays, defined), types.element))

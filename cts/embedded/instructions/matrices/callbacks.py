@@ -16,10 +16,10 @@ import numpy as np
 
 from cts.embedded.diagnostics import Unsupported, Violation
 from cts.embedded.faults import replaceable
-from cts.embedded.instructions.arithmetic.elementwise import MATRIX_ARITHMETIC, MATRIX_CONVERSIONS
 from cts.embedded.machine.machine import Function
 from cts.embedded.machine.pointers import AddressPointer, Cell, CellPointer
 from cts.embedded.module.translation import RESULT_OPS, Translation, Words
+from cts.embedded.rules.arithmetic import MATRIX_ARITHMETIC, MATRIX_CONVERSIONS
 from cts.embedded.types.spirv_types import (
     Array,
     Bool,
@@ -30,10 +30,8 @@ from cts.embedded.types.spirv_types import (
     Struct,
     Type,
     Vector,
-    constituent_count,
-    constituent_type,
 )
-from cts.embedded.types.values import UNDEFINED, Undefined, Value, expand, settle, varies
+from cts.embedded.types.values import UNDEFINED, Undefined, Value, parts_of, settle, varies
 from generators.spirv.enumerants import Op, StorageClass
 from generators.types import Scope
 
@@ -132,8 +130,7 @@ class Callback:
             case Vector() | Array() | Struct():
                 if value is UNDEFINED:
                     return UNDEFINED
-                parts = enumerate(expand(value, constituent_count(type_)))
-                return tuple(self.per_element(lanes, constituent_type(type_, i), part, what) for i, part in parts)
+                return tuple(self.per_element(lanes, part, constituent, what) for part, constituent in parts_of(type_, value))
             case PointerType():
                 return self._pointer(lanes, value, what)
             case _:

@@ -12,7 +12,7 @@ from cts.embedded.diagnostics import UndefinedUse, Violation
 from cts.embedded.faults import replaceable
 from cts.embedded.instructions.memory.access import SCALAR_ALIGNMENT
 from cts.embedded.instructions.memory.memory_operands import Access, memory_operands
-from cts.embedded.instructions.memory.variables import not_writable
+from cts.embedded.instructions.memory.variables import write_check
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Machine, Run
 from cts.embedded.machine.pointers import AddressPointer, ChosenPointer, Offset
@@ -21,7 +21,7 @@ from cts.embedded.memory.memory import Memory
 from cts.embedded.module.translation import Translation, Words
 from cts.embedded.types.shapes import SHARED_STORAGE
 from cts.embedded.types.spirv_types import MatrixType, Number, Type, Vector, size_of
-from cts.embedded.types.values import Partly, Undefined, Value, partly, settle, signed_index
+from cts.embedded.types.values import Undefined, Value, partly, settle, signed_index, with_defined
 from generators.kernel import StrayWrite, Where
 from generators.spirv.enumerants import Op
 from generators.types import Layout
@@ -289,13 +289,6 @@ def load_matrix(translation: Translation, matrix: Type, place_of: Place, what: s
     return run
 
 
-def _parts_of(value: Undefined, shape: tuple[int, ...], number: Number) -> tuple[np.ndarray, np.ndarray]:
-    """Return the elements of a matrix that is not fully defined, and which of them are defined."""
-    if isinstance(value, Partly):
-        return value.value, value.defined
-    return np.zeros(shape, number.dtype), np.zeros(shape, bool)
-
-
 def _within(memory: Memory, offsets: np.ndarray, size: int) -> np.ndarray:
     """Return the bytes of elements at ``offsets`` that are inside of the memory."""
     places = (offsets[..., None] + np.arange(size)).ravel()
@@ -305,12 +298,8 @@ def _within(memory: Memory, offsets: np.ndarray, size: int) -> np.ndarray:
 @replaceable
 def robust_load(memory: Memory, offsets: np.ndarray, number: Number) -> np.ndarray:
     """Return the elements at any offsets. Bytes out of bounds read as zero."""
-    places = offsets[..., None] + np.arange(number.bytes)
-    if not memory.size:
-        return np.zeros(offsets.shape, number.dtype)
-    inside = (places >= 0) & (places < memory.size)
-    found = np.where(inside, memory.data[np.where(inside, places, 0)], 0).astype(np.uint8)
-    return found.view(number.dtype)[..., 0]
+    found: np.ndarray = memory.bytes_at(offsets[..., None] + np.arange(number.bytes)).view(number.dtype)[..., 0]
+    return found
 
 
 @executes(Op.CooperativeMatrixStoreKHR)
@@ -322,7 +311,7 @@ def store_matrix(translation: Translation, object_: int, place_of: Place, what: 
     """Return a function that stores the matrix ``object_`` with the instruction ``what``."""
     matrix = translation.matrix_type(object_, "KHR-STORE-03", "the object")
     operands = _operands(translation, place_of, matrix, what, writes=True)
-    forbidden = not_writable(translation, place_of.pointer)
+    check_write = write_check(translation, place_of.pointer)
     machine, values = translation.machine, translation.values
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
     rows, columns, size = matrix.rows, matrix.columns, number.bytes
@@ -333,9 +322,8 @@ def store_matrix(translation: Translation, object_: int, place_of: Place, what: 
         data = settle(values[object_], machine.mask)
         defined = None
         if isinstance(data, Undefined):
-            data, defined = _parts_of(data, (instances, rows, columns), number)
-        if forbidden:
-            machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
+            data, defined = with_defined(data, (instances, rows, columns), number.dtype)
+        check_write()
         groups = _groups(machine, operands, values)
         traced = any(group.memory.traced for group in groups)
         clocked = machine.clock.matrix(instances, operands.access.manner, whole_workgroup) if traced else None

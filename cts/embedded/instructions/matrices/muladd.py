@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cts.embedded.diagnostics import Violation
+from cts.embedded.diagnostics import Violation, demanded
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Machine, Run
 from cts.embedded.module.translation import Translation, Words
@@ -47,9 +47,7 @@ def _check(a: MatrixType, b: MatrixType, c: MatrixType, result: MatrixType, flag
 
 @executes(Op.CooperativeMatrixMulAddKHR)
 def _muladd(translation: Translation, words: Words) -> Run:
-    result = translation.types[words[0]]
-    if not isinstance(result, MatrixType):
-        raise Violation("KHR-MAD-01", "the result is not a cooperative matrix")
+    result = demanded(translation.types[words[0]], MatrixType, "KHR-MAD-01", "the result is not a cooperative matrix")
     ids = words[2:5]
     a, b, c = (translation.matrix_type(i, "KHR-MAD-01", f"operand {name}") for i, name in zip(ids, "ABC", strict=True))
     flags = words[5] if len(words) > 5 else 0
@@ -105,21 +103,21 @@ def _integers(machine: Machine, a: MatrixType, b: MatrixType, c: MatrixType, res
         # Every partial sum is an integer below 2^53, so binary64 is exact, and fast.
         def small(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
             product = np.matmul(read_a(x).astype(np.float64), read_b(y).astype(np.float64)).astype(np.int64)
-            wrapped: np.ndarray = product.view(np.uint64) + _modulo(read_c(z))
+            wrapped: np.ndarray = product.view(np.uint64) + modulo(read_c(z))
             return wrapped.astype(dtype)
 
         return small
 
     def wrapping(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         # Arithmetic modulo 2^64 gives the right low-order bits for every narrower width as well (KHR-MAD-06).
-        product = np.matmul(_modulo(read_a(x)), _modulo(read_b(y)))
-        wrapped: np.ndarray = product + _modulo(read_c(z))
+        product = np.matmul(modulo(read_a(x)), modulo(read_b(y)))
+        wrapped: np.ndarray = product + modulo(read_c(z))
         return wrapped.astype(dtype)
 
     return wrapping
 
 
-def _modulo(x: np.ndarray) -> np.ndarray:
+def modulo(x: np.ndarray) -> np.ndarray:
     """Return integers modulo 2^64."""
     return x.astype(np.int64).view(np.uint64) if x.dtype.kind == "i" else x.astype(np.uint64)
 

@@ -11,6 +11,7 @@ from cts.embedded.instructions.matrices.callbacks import Callback, Lanes
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Machine, Run
 from cts.embedded.module.translation import Translation, Words
+from cts.embedded.types.shapes import is_int32
 from cts.embedded.types.spirv_types import MatrixType, Number, PointerType, Type
 from cts.embedded.types.values import UNDEFINED, Partly, Undefined, Value, partly
 from generators.spirv.enumerants import Capability, Op, StorageClass
@@ -57,7 +58,7 @@ def _check(translation: Translation, callback: Callback, matrix: MatrixType, ope
         raise Violation("CM2-PE-02", f"{callback.what} does not return the component type of a {matrix}")
     if len(type_.parameters) < 3:
         raise Violation("CM2-PE-02", f"{callback.what} has {len(type_.parameters)} parameters; row, column and element are needed")
-    if not all(isinstance(p, Number) and not p.is_float and p.bits == 32 for p in type_.parameters[:2]):
+    if not all(map(is_int32, type_.parameters[:2])):
         raise Violation("CM2-PE-02", f"{callback.what}: the first two parameters are not 32-bit integers")
     if type_.parameters[2] != matrix.number:
         raise Violation("CM2-PE-02", f"{callback.what}: the third parameter does not have the component type of a {matrix}")

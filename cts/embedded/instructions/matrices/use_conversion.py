@@ -3,7 +3,7 @@ OpCooperativeMatrixConvertUseEXT (SPV_EXT_cooperative_matrix_maintenance1, 3.49.
 
 from __future__ import annotations
 
-from cts.embedded.diagnostics import Violation
+from cts.embedded.diagnostics import Violation, demanded
 from cts.embedded.instructions.arithmetic.elementwise import USE_CONVERSIONS, is_transposing, then_transposed, untransposed, use_may_change
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Run
@@ -16,9 +16,7 @@ from generators.types import Use
 
 def _types(translation: Translation, words: Words, rule: str) -> tuple[MatrixType, MatrixType]:
     """Return the types of the operand and of the result."""
-    to = translation.types[words[0]]
-    if not isinstance(to, MatrixType):
-        raise Violation(rule, "the result is not a cooperative matrix")
+    to = demanded(translation.types[words[0]], MatrixType, rule, "the result is not a cooperative matrix")
     return translation.matrix_type(words[2], rule, "the matrix"), to
 
 

@@ -24,7 +24,7 @@ from cts.embedded.types.spirv_types import (
     size_of,
     stored_constituent,
 )
-from cts.embedded.types.values import UNDEFINED, Partly, Undefined, Value, blend, expand, partly, settle, wide
+from cts.embedded.types.values import UNDEFINED, Partly, Undefined, Value, blend, expand, partly, settle, wide, with_defined
 from generators.kernel import StrayWrite, Where
 
 _U64 = number("u64")
@@ -149,10 +149,9 @@ def _store(machine: Machine, pointer: BytePointer, type_: Type, value: Value, ma
 
 def _store_undefined(machine: Machine, pointer: BytePointer, type_: Number, value: Undefined, manner: Manner) -> None:
     """Store an undefined value to workgroup memory, where it may stay undefined until it is used."""
-    is_partly = isinstance(value, Partly)
-    contents = value.value.astype(type_.dtype) if is_partly else type_.dtype.type(0)
-    store_number(machine, pointer, type_, contents, manner)
-    unknown = machine.mask & ~value.defined if is_partly else machine.mask
+    contents, defined = with_defined(value, (machine.lanes,), type_.dtype)
+    store_number(machine, pointer, type_, contents.astype(type_.dtype), manner)
+    unknown = machine.mask & ~defined
     offsets = np.broadcast_to(pointer.offset, machine.lanes)[unknown]
     places = (offsets[:, None] + np.arange(type_.bytes)).ravel()
     pointer.memory.undefine(places[(places >= 0) & (places < pointer.memory.size)])

@@ -10,7 +10,7 @@ import numpy as np
 
 from cts.embedded.diagnostics import Unsupported, Violation
 from cts.embedded.instructions.memory.access import CALLBACK_STORE, SCALAR_ALIGNMENT
-from cts.embedded.instructions.memory.variables import not_writable
+from cts.embedded.instructions.memory.variables import write_check
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Run
 from cts.embedded.machine.pointers import BytePointer, Part
@@ -124,7 +124,7 @@ def _run(translation: Translation, type_: Type, pointer: int, operand: int, comp
         raise Unsupported(f"an atomic access of {translation.storage(pointer).name} storage")
     machine, values, number = translation.machine, translation.values, type_
     writes = op is not Op.AtomicLoad
-    forbidden = not_writable(translation, pointer) if writes else ""
+    check_write = write_check(translation, pointer)
 
     def run() -> Value:
         parts: list[Part] = values[pointer].parts(machine)
@@ -141,8 +141,7 @@ def _run(translation: Translation, type_: Type, pointer: int, operand: int, comp
         if writes:
             if machine.callback and (op not in _REPEATABLE or machine.element_accesses is None):
                 machine.forbid("F-CM2-10", CALLBACK_STORE)
-            if forbidden:
-                machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
+            check_write()
             if not memory.check_writable():
                 return 0
         lanes = np.flatnonzero(machine.mask)

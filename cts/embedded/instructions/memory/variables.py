@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from cts.embedded.diagnostics import Unsupported, Violation
@@ -251,25 +253,26 @@ def _store(translation: Translation, words: Words) -> Run:
             values[pointer].store(machine, values[object_])
 
         return to_cell
-    forbidden, stored = not_writable(translation, pointer), translation.stored.get(pointer, type_)
+    check_write, stored = write_check(translation, pointer), translation.stored.get(pointer, type_)
 
     def to_memory() -> Value:
-        if forbidden:
-            machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
+        check_write()
         access.store_parts(machine, values[pointer], stored, values[object_], how)
 
     return to_memory
 
 
-def not_writable(translation: Translation, pointer: int) -> str:
-    """Return why writing through ``pointer`` is not allowed; empty if it is."""
-    if pointer in translation.read_only:
-        return "a store to a variable that is decorated NonWritable"
-    storage = translation.storage(pointer)
+def write_check(translation: Translation, pointer: int) -> Callable[[], None]:
+    """Return a function that reports writing through ``pointer``, if it is not allowed."""
+    machine, storage = translation.machine, translation.storage(pointer)
     is_constant = storage in (StorageClass.PushConstant, StorageClass.UniformConstant)
-    if is_constant or (storage is StorageClass.Uniform and not translation.has_buffer_blocks):
-        return f"a store to {storage.name} storage"
-    return ""
+    if pointer in translation.read_only:
+        text = "a store to a variable that is decorated NonWritable"
+    elif is_constant or (storage is StorageClass.Uniform and not translation.has_buffer_blocks):
+        text = f"a store to {storage.name} storage"
+    else:
+        return lambda: None
+    return lambda: machine.forbid("SPIR-V 3.20 NonWritable", text)
 
 
 @executes(Op.CopyMemory)
@@ -279,7 +282,7 @@ def _copy_memory(translation: Translation, words: Words) -> Run:
     target_cell, source_cell = (translation.storage(p) in CELL_STORAGE for p in (target, source))
     reads = memory_operands(translation, words[2:], translation.storage(source), False, "OpCopyMemory")
     writes = Access(reads.alignment, reads.manner)
-    forbidden = not_writable(translation, target)
+    check_write = write_check(translation, target)
     from_, to = (translation.stored.get(pointer, type_) for pointer in (source, target))
     space = translation.space
 
@@ -289,8 +292,7 @@ def _copy_memory(translation: Translation, words: Words) -> Run:
         if target_cell:
             values[target].store(machine, value)
             return
-        if forbidden:
-            machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
+        check_write()
         access.store_parts(machine, values[target], to, value, writes)
 
     return run

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from cts.embedded.diagnostics import UndefinedUse, Violation
+from cts.embedded.diagnostics import UndefinedUse, Violation, demanded
 from cts.embedded.faults import replaceable
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Machine, Run
@@ -168,9 +168,7 @@ def _changes_view(
 
 @executes(Op.CreateTensorLayoutNV)
 def _create_layout(translation: Translation, words: Words) -> Run:
-    type_ = translation.types[words[0]]
-    if not isinstance(type_, TensorLayoutType):
-        raise Violation("TA-CRE-02", "the result is not a tensor layout")
+    type_ = demanded(translation.types[words[0]], TensorLayoutType, "TA-CRE-02", "the result is not a tensor layout")
     zeros = (0,) * type_.dim
     state = LayoutState((1,) * type_.dim, zeros, zeros, zeros, zeros, 0)
     return lambda: state
@@ -240,9 +238,7 @@ def _set_clamp_value(_: _Device, state: LayoutState, numbers: Numbers) -> Layout
 
 @executes(Op.CreateTensorViewNV)
 def _create_view(translation: Translation, words: Words) -> Run:
-    type_ = translation.types[words[0]]
-    if not isinstance(type_, TensorViewType):
-        raise Violation("TA-CRE-02", "the result is not a tensor view")
+    type_ = demanded(translation.types[words[0]], TensorViewType, "TA-CRE-02", "the result is not a tensor view")
     zeros = (0,) * type_.dim
     state = ViewState(zeros, zeros, 0, U32_MAX, 0, U32_MAX)
     return lambda: state

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from cts.embedded.diagnostics import UndefinedUse, Unsupported, Violation
+from cts.embedded.diagnostics import UndefinedUse, Unsupported, Violation, demanded
 from cts.embedded.faults import replaceable
 from cts.embedded.instructions.matrices.load_store import robust_load, robust_store
 from cts.embedded.instructions.memory.memory_operands import Access, memory_operands
-from cts.embedded.instructions.memory.variables import not_writable
+from cts.embedded.instructions.memory.variables import write_check
 from cts.embedded.instructions.registry import executes
 from cts.embedded.instructions.tensors.decode import Decode
 from cts.embedded.instructions.tensors.tensor import layout_state, view_state, wide_signed
@@ -23,7 +23,7 @@ from cts.embedded.memory.memory import Memory
 from cts.embedded.module.translation import Translation, Words
 from cts.embedded.types.shapes import SHARED_STORAGE
 from cts.embedded.types.spirv_types import Array, MatrixType, Number, Struct, TensorLayoutType, TensorViewType, constituent_type
-from cts.embedded.types.values import UNDEFINED, Partly, Value, partly, settle, signed_index, wide
+from cts.embedded.types.values import Undefined, Value, partly, settle, signed_index, wide, with_defined
 from generators.kernel import StrayWrite
 from generators.spirv.enumerants import MemoryAccess, Op, TensorAddressingOperands
 from generators.spirv.grammar import GRAMMAR
@@ -79,9 +79,7 @@ def _operands(translation: Translation, what: str, matrix: MatrixType, pointer: 
     storage = translation.storage(pointer)
     if storage not in SHARED_STORAGE:
         raise Unsupported(f"a tensor access to {storage.name} storage")
-    layout_type = translation.type_of[layout]
-    if not isinstance(layout_type, TensorLayoutType):
-        raise Violation("CM2-LT-02", "the operand TensorLayout is not a tensor layout")
+    layout_type = demanded(translation.type_of[layout], TensorLayoutType, "CM2-LT-02", "the operand TensorLayout is not a tensor layout")
     extras = sum(len(kinds) for bit, kinds in GRAMMAR.kinds["MemoryAccess"].parameters.items() if masks[0] & bit)
     memory, addressing = masks[: 1 + extras], masks[1 + extras :]
     if memory[0] & MemoryAccess.MakePointerAvailable and not writes:
@@ -341,11 +339,8 @@ def _decoded(translation: Translation, operands: _Operands) -> _Fetch:
 
 def _object(value: Value, shape: tuple[int, ...], number: Number) -> tuple[np.ndarray, np.ndarray | None]:
     """Return a copy of a matrix, and which of its elements are defined; None if all are (CM2-VW-01)."""
-    if value is UNDEFINED:
-        return np.zeros(shape, number.dtype), np.zeros(shape, bool)
-    if isinstance(value, Partly):
-        return value.value.copy(), value.defined.copy()
-    return np.array(value, number.dtype), None
+    contents, defined = with_defined(value, shape, number.dtype)
+    return contents.copy(), defined.copy() if isinstance(value, Undefined) else None
 
 
 @executes(Op.CooperativeMatrixStoreTensorNV)
@@ -356,7 +351,7 @@ def _store(translation: Translation, words: Words) -> Run:
     operands = _operands(translation, what, matrix, pointer, words[2], words[3:], writes=True)
     addressing = _Addressing(translation, operands, store=True)
     store_elements = translation.performing(robust_store)
-    forbidden = not_writable(translation, pointer)
+    check_write = write_check(translation, pointer)
     machine, values = translation.machine, translation.values
     number, instances = matrix.number, translation.machine.instances(matrix.scope)
     whole_workgroup = instances == 1 and machine.subgroups > 1
@@ -364,8 +359,7 @@ def _store(translation: Translation, words: Words) -> Run:
 
     def run() -> Value:
         active = machine.active_instances(matrix.scope)
-        if forbidden:
-            machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
+        check_write()
         memory_places = _memory_places(machine, operands, values)
         layouts, views = addressing.layouts(), addressing.views()
         data, defined = _object(settle(values[object_], machine.mask), shape, number)

@@ -15,6 +15,8 @@ import numpy as np
 
 from cts.embedded.diagnostics import Violation
 from cts.embedded.faults import replaceable
+from cts.embedded.instructions.matrices.load_store import element_offsets
+from cts.embedded.instructions.matrices.muladd import modulo
 from cts.embedded.instructions.registry import executes
 from cts.embedded.instructions.vectors.vector_lanes import (
     BUFFERS,
@@ -230,10 +232,8 @@ def element_places(translation: Translation, memory: Memory, stored: StoredMatri
     if stored.layout.is_optimal:
         _check_converted(translation.machine, memory, stored, first)
         offsets = translation.settings.matrix_layouts.offsets(stored.layout, stored.rows, stored.columns, size)
-    elif stored.layout is VectorMatrixLayout.ROW_MAJOR:
-        offsets = np.arange(stored.rows)[:, None] * stride + np.arange(stored.columns) * size
     else:
-        offsets = np.arange(stored.rows)[:, None] * size + np.arange(stored.columns) * stride
+        offsets = element_offsets(stored.rows, stored.columns, stored.layout is VectorMatrixLayout.ROW_MAJOR, stride, size)
     places: np.ndarray = first + offsets
     return places
 
@@ -273,11 +273,8 @@ def _read(translation: Translation, places: Places, elements: np.ndarray, type_:
     memory, machine = places.memory, translation.machine
     touched = elements[..., None] + np.arange(type_.bytes)
     if not memory.check_bounds(int(elements.min()), int(elements.max()) + type_.bytes):
-        inside = (touched >= 0) & (touched < memory.size)
-        if not memory.size:
-            return np.zeros(elements.shape, type_.dtype)
-        raw = np.where(inside, memory.data[np.where(inside, touched, 0)], 0).astype(np.uint8)
-        return np.ascontiguousarray(raw).view(type_.dtype)[..., 0]
+        beyond: np.ndarray = memory.bytes_at(touched).view(type_.dtype)[..., 0]
+        return beyond
     if memory.checked:
         flat = touched.reshape(-1)
         memory.check_defined(flat)
@@ -393,18 +390,12 @@ def _integers(result: CooperativeVector) -> _Multiply:
 
     def multiply(matrix: np.ndarray, vectors: np.ndarray, biases: np.ndarray | None) -> np.ndarray:
         # Arithmetic modulo 2^64 gives the right low-order bits of the result (CV-MM-28).
-        total: np.ndarray = np.matmul(_modulo(vectors), _modulo(matrix).T)
+        total: np.ndarray = np.matmul(modulo(vectors), modulo(matrix).T)
         if biases is not None:
-            total = total + _modulo(biases)
+            total = total + modulo(biases)
         return total.astype(dtype)
 
     return multiply
-
-
-def _modulo(numbers: np.ndarray) -> np.ndarray:
-    """Return integers modulo 2^64."""
-    modulo: np.ndarray = numbers.astype(np.int64).view(np.uint64) if numbers.dtype.kind == "i" else numbers.astype(np.uint64)
-    return modulo
 
 
 executes(Op.CooperativeVectorMatrixMulNV)(lambda translation, words: _multiply(translation, words, has_bias=False))

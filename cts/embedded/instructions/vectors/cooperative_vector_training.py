@@ -12,7 +12,7 @@ import numpy as np
 from cts.embedded.diagnostics import Violation
 from cts.embedded.faults import replaceable
 from cts.embedded.instructions.memory.access import CALLBACK_STORE
-from cts.embedded.instructions.memory.variables import not_writable
+from cts.embedded.instructions.memory.variables import write_check
 from cts.embedded.instructions.registry import executes
 from cts.embedded.instructions.vectors.cooperative_vector_matmul import StoredMatrix, Stride, element_places, interpretation, matrix_layout
 from cts.embedded.instructions.vectors.vector_lanes import (
@@ -55,7 +55,7 @@ def _outer_product(translation: Translation, words: Words) -> Run:
         "VUID-RuntimeSpirv-OpCooperativeVectorOuterProductAccumulateNV-10101",
     )  # fmt: skip
     stride = Stride(translation, words[6] if len(words) > 6 else 0, layout, "CV-MM-31")
-    forbidden = not_writable(translation, words[0])
+    check_write = write_check(translation, words[0])
     stored = StoredMatrix(a.count, b.count, component, layout)
     machine, values = translation.machine, translation.values
 
@@ -66,7 +66,7 @@ def _outer_product(translation: Translation, words: Words) -> Run:
         begins = list(zip(places.first.tolist(), strides.tolist(), strict=True))
         where = {begin: element_places(translation, places.memory, stored, *begin) for begin in set(begins)}
         elements = [where[begin] for begin in begins]
-        _accumulate(translation, places, elements, lambda i: np.outer(rows_a[i], rows_b[i]), stored.number, forbidden)
+        _accumulate(translation, places, elements, lambda i: np.outer(rows_a[i], rows_b[i]), stored.number, check_write)
 
     return run
 
@@ -80,14 +80,14 @@ def _reduce_sum(translation: Translation, words: Words) -> Run:
         translation, words[0], words[1], BUFFERS, False, "CV-RSA-04", VECTOR_ALIGNMENT,
         "VUID-RuntimeSpirv-OpCooperativeVectorReduceSumAccumulateNV-10100",
     )  # fmt: skip
-    forbidden = not_writable(translation, words[0])
+    check_write = write_check(translation, words[0])
     machine, values = translation.machine, translation.values
 
     def run() -> Value:
         rows = rows_of(machine, vector, values[words[2]]).astype(np.float64)
         places = pointer.places()
         elements = list(places.first[:, None] + np.arange(vector.count) * vector.number.bytes)
-        _accumulate(translation, places, elements, lambda i: rows[i], vector.number, forbidden)
+        _accumulate(translation, places, elements, lambda i: rows[i], vector.number, check_write)
 
     return run
 
@@ -98,7 +98,7 @@ def _accumulate(
     elements: Sequence[np.ndarray],
     addends: Callable[[int], np.ndarray],
     type_: Number,
-    forbidden: str,
+    check_write: Callable[[], None],
 ) -> None:
     """Add numbers to elements in memory, each by a Relaxed atomic.
 
@@ -108,13 +108,12 @@ def _accumulate(
         elements: for each invocation that adds, the first byte of each element.
         addends: returns the addends of the n-th of these invocations: binary64, of the same shape.
         type_: the type of an element.
-        forbidden: why writing is not allowed; empty if it is.
+        check_write: reports the instruction if it must not write.
     """
     memory, machine = places.memory, translation.machine
     if machine.callback:
         machine.forbid("F-CM2-10", CALLBACK_STORE)
-    if forbidden:
-        machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
+    check_write()
     if not memory.check_writable():
         return
     add = translation.performing(added)

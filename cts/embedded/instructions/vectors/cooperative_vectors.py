@@ -6,7 +6,7 @@ import numpy as np
 
 from cts.embedded.instructions.memory.access import CALLBACK_STORE
 from cts.embedded.instructions.memory.memory_operands import VECTOR_RULES, memory_operands
-from cts.embedded.instructions.memory.variables import not_writable
+from cts.embedded.instructions.memory.variables import write_check
 from cts.embedded.instructions.registry import executes
 from cts.embedded.instructions.vectors.vector_lanes import (
     MEMORY,
@@ -39,9 +39,7 @@ def _load(translation: Translation, words: Words) -> Run:
         memory = places.memory
         touched = places.first[:, None] + np.arange(size)
         if not memory.check_bounds(int(places.first.min()), int(places.first.max()) + size):
-            inside = (touched >= 0) & (touched < memory.size)
-            raw = np.where(inside, memory.data[np.where(inside, touched, 0)], 0).astype(np.uint8) if memory.size else touched * 0
-            return vector_of(machine, type_, np.ascontiguousarray(raw, np.uint8).view(dtype))
+            return vector_of(machine, type_, memory.bytes_at(touched).view(dtype))
         if memory.checked:
             memory.check_defined(touched)
             if memory.traced:
@@ -57,14 +55,13 @@ def _store(translation: Translation, words: Words) -> Run:
     type_ = vector_type(translation, words[2], "CV-ST-01", "the object")
     pointer = Pointer(translation, words[0], words[1], MEMORY, False, "CV-LD-02", VECTOR_ALIGNMENT, _ALIGNED)
     access = memory_operands(translation, words[3:], translation.storage(words[0]), True, "OpCooperativeVectorStoreNV", VECTOR_RULES)
-    forbidden = not_writable(translation, words[0])
+    check_write = write_check(translation, words[0])
     machine, values, size = translation.machine, translation.values, type_.bytes
 
     def run() -> Value:
         if machine.callback:
             machine.forbid("F-CM2-10", CALLBACK_STORE)
-        if forbidden:
-            machine.forbid("SPIR-V 3.20 NonWritable", forbidden)
+        check_write()
         raw = np.ascontiguousarray(rows_of(machine, type_, values[words[2]])).view(np.uint8)
         places = pointer.places()
         memory = places.memory

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from cts.commands import JOBS
 from cts.engine.options import OPTIONS
-from cts.verdict.codes import MEANINGS
+from cts.verdict.codes import Code
 from cts.verdict.known_failures import load_files
 from generators.bug_classes import load_bug_classes
 from generators.casebook import Casebook, CaseKind, Tier, find_case
@@ -82,7 +82,7 @@ def _reason(reason: str, types: Sequence[str]) -> str:
 
 
 def _codes(casebook: Casebook) -> str:  # noqa: ARG001 (every table gets it)
-    return _markdown(("code", "then", "meaning"), ((f"`{code}`", meaning.name, meaning.sentence) for code, meaning in MEANINGS.items()))
+    return _markdown(("code", "then", "meaning"), ((f"`{code}`", code.name_after, code.sentence) for code in Code))
 
 
 def _known_failures(casebook: Casebook, name: str) -> str:

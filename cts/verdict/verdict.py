@@ -86,14 +86,14 @@ class CaseResult:
     id: str
     family: str
     verdict: Verdict
-    reason: str
-    device: str
-    driver: str
-    front_end: str
-    tier: str
-    requirements: tuple[str, ...]
-    subcases: Count
-    seconds: Seconds
+    reason: str = ""
+    device: str = ""
+    driver: str = ""
+    front_end: str = ""
+    tier: str = ""
+    requirements: tuple[str, ...] = ()
+    subcases: Count = 0
+    seconds: Seconds = 0.0
     message: str = ""
     policy: str = ""
     steps: Mapping[str, Seconds] = field(default_factory=dict)

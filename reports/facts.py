@@ -16,6 +16,9 @@ _SHOWN = {("device" if name == "name" else name): meta for kind in (DeviceRecord
 FACTS: Mapping[str, str] = MappingProxyType({key: meta.title or "" for key, meta in _SHOWN.items()})
 """The facts: key -> heading."""
 
+HEADINGS = MappingProxyType({**{key: meta.title or "" for key, meta in shown(CaseResult).items()}, **FACTS})
+"""The headings of the facts, and those of the fields of a result."""
+
 _OF_A_CASE = ("device", "driver", "front_end", "tier")
 """Facts that each result states too; there they take precedence over ``meta.json``."""
 

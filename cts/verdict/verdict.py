@@ -5,6 +5,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from msgspec import Meta
 
 from cts.printable import printable, printable_line
 from cts.verdict.failure import Failure
@@ -80,9 +83,9 @@ class CaseResult:
         policy: why the verdict depends on a policy of the suite; empty if it depends on the specification alone.
     """
 
-    id: str
-    family: str
-    verdict: Verdict
+    id: Annotated[str, Meta(title="Case")]
+    family: Annotated[str, Meta(title="Family")]
+    verdict: Annotated[Verdict, Meta(title="Verdict")]
     reason: str = ""
     device: str = ""
     driver: str = ""
@@ -90,17 +93,17 @@ class CaseResult:
     tier: str = ""
     requirements: tuple[str, ...] = ()
     subcases: Count = 0
-    seconds: Seconds = 0.0
+    seconds: Annotated[Seconds, Meta(title="Time")] = 0.0
     message: str = ""
     policy: str = ""
     steps: Mapping[str, Seconds] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
     positions: tuple[str, ...] = ()
-    step: str = ""
-    attempt: Ordinal = 1
+    step: Annotated[str, Meta(title="Failed in step")] = ""
+    attempt: Annotated[Ordinal, Meta(title="Attempt")] = 1
     tries: tuple[Try, ...] = ()
-    code: str = ""
-    known: str = ""
+    code: Annotated[str, Meta(title="Code")] = ""
+    known: Annotated[str, Meta(title="Known failure")] = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
     unit: str = ""
 

@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from cts.verdict.known_failures import KnownFailure
 from cts.verdict.verdict import CaseResult, Verdict
 from reports.case_sources import CaseSource
+from reports.context import Context
+from reports.facts import HEADINGS
 from reports.history import Ended
 from reports.journals import Key
 from reports.links import failure_place
 from reports.neighbours import Neighbour
+
+BRIEF = ("family", "device", "driver", "front_end", "suite_version", "attempt", "code", "step", "known")
+"""The facts at the top of a page."""
 
 SHOWN_RUNS = 30
 """Maximum number of runs that the history on a page lists; it lists the newest."""
@@ -55,6 +60,15 @@ class CasePage:
     issue: KnownFailure | None
     ended: Sequence[Ended]
     defects: Mapping[str, int]
+
+    def brief(self, context: Context) -> dict[str, str]:
+        """Return the facts of BRIEF in words, by heading; empty if a fact says nothing.
+
+        Args:
+            context: of the run; it has the facts that are not in the result.
+        """
+        words = {**vars(self.result), **{key: context.facts[key] for key in BRIEF if key not in vars(self.result)}}
+        return {HEADINGS[key]: "" if key == "attempt" and words[key] == 1 else str(words[key]) for key in BRIEF}
 
     @property
     def others(self) -> dict[str, int]:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from cts.journal.run_record import RunRecord
 from cts.verdict.verdict import Verdict
+from reports.facts import facts
 from reports.formats import count
 from reports.journals import Run
 from reports.summary import Summary
 from reports.verdicts import WORDING
 
+HEADER = ("device", "driver", "suite_version", "tier", "front_end", "started", "command")
+"""The facts at the top of every report."""
+
 
 @dataclass(frozen=True)
 class Context:
-    """Several values of one fact (shards on several hosts) are joined by commas; unknown facts are empty.
+    """What a reader must know of a run besides its results.
 
     Attributes:
-        device, driver, front_end, tier, suite_version, started, command: in words.
+        facts: the facts of HEADER, in the order of reports.facts.FACTS; unknown facts are empty.
         elapsed: wall time of the whole run in seconds; 0 if it is unknown, as for several journals or a resumed one.
         finished: false if a journal records the start of its run but not the end.
         fallback: why the embedded device replaces a Vulkan device; empty if it does not.
@@ -29,13 +33,7 @@ class Context:
         notes: facts that a reader must know before trusting the totals.
     """
 
-    device: str
-    driver: str
-    front_end: str
-    tier: str
-    suite_version: str
-    started: str
-    command: str
+    facts: Mapping[str, str]
     elapsed: float
     finished: bool
     fallback: str
@@ -46,18 +44,9 @@ class Context:
     notes: tuple[str, ...]
 
     @property
-    def facts(self) -> dict[str, str]:
-        """Heading -> text, without unknown facts."""
-        facts = {
-            "Device": self.device,
-            "Driver": self.driver,
-            "Suite version": self.suite_version,
-            "Tier": self.tier,
-            "Front end": self.front_end,
-            "Started": self.started,
-            "Command": self.command,
-        }
-        return {heading: text for heading, text in facts.items() if text}
+    def header(self) -> dict[str, str]:
+        """Return the known facts in the order in which a report begins with them."""
+        return {key: self.facts[key] for key in HEADER if self.facts[key]}
 
 
 Level = Literal["bad", "unsure", "good"]
@@ -76,11 +65,8 @@ class Headline:
 
 def context(run: Run) -> Context:
     """Return the context of a run; the records of the cases take precedence over ``meta.json``."""
-    devices = _distinct(result.device for result in run.results)
-    drivers = _distinct(result.driver for result in run.results)
-    descriptions = [meta["device"] for meta in run.metas if isinstance(meta.get("device"), Mapping)]
     notes = []
-    if len(devices) > 1 or len(drivers) > 1:
+    if len({result.device for result in run.results if result.device}) > 1 or len({one.driver for one in run.results if one.driver}) > 1:
         notes.append(
             "These results come from more than one device or driver. The totals mix them, and only the last result of each case is kept."
         )
@@ -109,13 +95,7 @@ def context(run: Run) -> Context:
         notes.append("Cases were judged several times: each attempt counts as a case.")
     whole = finished and len(run.metas) == 1 and "resumed" not in run.metas[0]
     return Context(
-        device=", ".join(devices or _texts(descriptions, "name")),
-        driver=", ".join(drivers or _texts(descriptions, "driver")),
-        front_end=", ".join(_distinct(result.front_end for result in run.results) or _texts(run.metas, "front_end")),
-        tier=", ".join(_distinct(result.tier for result in run.results) or _texts(run.metas, "tier")),
-        suite_version=", ".join(_texts(run.metas, "suite_version")),
-        started=", ".join(_texts(run.metas, "started")),
-        command="; ".join(_texts(run.metas, "command")),
+        facts=facts(HEADER, run.results, run.metas),
         elapsed=float(run.metas[0].get("seconds") or 0) if whole else 0.0,
         finished=finished,
         fallback="; ".join(_texts(run.metas, "fallback")),
@@ -132,8 +112,8 @@ def headline(summary: Summary, context: Context) -> Headline:
     detail = ", ".join(filter(None, (_counted(verdict, summary) for verdict in summary.verdicts)))
     if summary.judged_elsewhere:
         detail += f", and {count(summary.judged_elsewhere, 'case')} for another kind of judge"
-    if context.tier:
-        detail += f" · {context.tier} tier"
+    if context.facts["tier"]:
+        detail += f" · {context.facts['tier']} tier"
     level, title, detail = _headline(summary, context, detail)
     if context.fallback:
         # Results of the embedded device do not show that a driver is right.
@@ -202,11 +182,6 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _distinct(texts: Iterable[str]) -> list[str]:
-    return sorted({text for text in texts if text})
-
-
-def _texts(objects: Iterable[Mapping[str, Any]], key: str) -> list[str]:
-    """Return the distinct texts under ``key``; a list of strings there is a command line."""
-    texts = (shlex.join(map(str, value)) if isinstance(value, list | tuple) else str(value) for item in objects if (value := item.get(key)))
-    return list(dict.fromkeys(texts))
+def _texts(metas: Iterable[RunRecord], key: Literal["stopped", "left_out_by", "fallback"]) -> list[str]:
+    """Return the distinct texts under ``key``."""
+    return list(dict.fromkeys(text for meta in metas if (text := meta.get(key))))

@@ -35,7 +35,7 @@ class PastRun:
     Attributes:
         name: as in reports.comparison.runs.names.
         folder: its report directory.
-        facts: facts by the keys of reports.comparison.runs.FACTS.
+        facts: facts by the keys of reports.comparison.runs.COMPARED.
         verdicts: the verdicts of all its cases, worst first.
         notes: why cases may be missing.
     """

@@ -125,16 +125,11 @@ def _brief(result: CaseResult, known: dict[Hashable, Any]) -> CaseResult:
     def shared(value: T) -> T:
         return cast(T, known.setdefault(value, value))
 
+    # A verdict is also a string, and may equal a text.
+    texts: dict[str, Any] = {name: shared(value) for name, value in vars(result).items() if type(value) is str and name != "id"}
     return replace(
         result,
-        family=shared(result.family),
-        code=shared(result.code),
-        reason=shared(result.reason),
-        message=shared(result.message),
-        device=shared(result.device),
-        driver=shared(result.driver),
-        front_end=shared(result.front_end),
-        tier=shared(result.tier),
+        **texts,
         requirements=shared(result.requirements),
         parameters={shared(name): shared(label) for name, label in result.parameters.items()},
         failures=tuple(failure.brief for failure in result.failures),

@@ -58,7 +58,7 @@ def junit(results: Sequence[CaseResult], context: Context) -> str:
         _counted(suite, rest)
         _total(suite, (suite,))
         suite.set("time", f"{sum(result.seconds for result in families[family]):.3f}")
-        if began := _TIMESTAMP.match(context.started):
+        if began := _TIMESTAMP.match(context.facts["started"]):
             suite.set("timestamp", began.group())
     _total(root, root)
     root.set("time", f"{sum(result.seconds for result in results):.3f}")
@@ -68,7 +68,7 @@ def junit(results: Sequence[CaseResult], context: Context) -> str:
 
 def _properties(suite: ET.Element, results: Sequence[CaseResult], context: Context) -> None:
     properties = ET.SubElement(suite, "properties")
-    facts = {heading.lower().replace(" ", "_"): text for heading, text in context.facts.items()}
+    facts = context.header
     verdicts = Counter(result.verdict for result in results)
     outcome = {"fallback": context.fallback, "stopped": context.stopped, "findings": "; ".join(context.findings)}
     outcome |= {"lines_dropped": str(context.dropped) if context.dropped else ""}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from cts.verdict.verdict import Verdict
 from reports.causes import Cause
 from reports.context import Context, Headline
+from reports.facts import FACTS
 from reports.formats import count, duration, percent, rate
 from reports.summary import Summary
 from reports.verdicts import EXPLAINED, NUMBERS, WORDING
@@ -27,7 +28,7 @@ def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headli
     if context.findings:
         parts += ["### Findings of the run", "\n".join(f"* {_text(finding)}" for finding in context.findings)]
     parts.append(
-        "\n".join(f"* **{heading}:** {_code(text) if heading == 'Command' else _text(text)}" for heading, text in context.facts.items())
+        "\n".join(f"* **{FACTS[key]}:** {_code(text) if key == 'command' else _text(text)}" for key, text in context.header.items())
     )
     if causes:
         parts.append("### What did not pass")

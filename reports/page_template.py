@@ -13,6 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from reports import formats
+from reports.facts import HEADINGS
 from reports.known_issues import versions
 from reports.links import cases_query, requirement_place, stable_id
 from reports.picture import allowed
@@ -73,5 +74,5 @@ def template(name: str) -> jinja2.Template:
         "stable_id": stable_id,
         "versions": versions,
     }
-    environment.globals |= {"wording": WORDING, "numbers": NUMBERS, "query": cases_query}
+    environment.globals |= {"wording": WORDING, "numbers": NUMBERS, "headings": HEADINGS, "query": cases_query}
     return environment.get_template(name)

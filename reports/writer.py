@@ -137,6 +137,7 @@ def _remove_others(directory: Path, places: Collection[str]) -> None:
 
 
 def _summary_json(run: Run, summary: Summary, found: Sequence[Cause], about: Context, title: Headline, pages: Mapping[Key, str]) -> str:
+    rest = asdict(about)
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "headline": asdict(title),
@@ -144,7 +145,7 @@ def _summary_json(run: Run, summary: Summary, found: Sequence[Cause], about: Con
         "stopped": about.stopped,
         "findings": [finding for meta in run.metas for finding in meta.get("findings", ())],
         "dropped": {"lines": run.dropped, "first": [{**asdict(fault), "path": fault.path.name} for fault in run.faults]},
-        "context": {**asdict(about), "meta": list(run.metas)},
+        "context": {**rest.pop("facts"), **rest, "meta": list(run.metas)},
         **asdict(summary),
         "causes": [
             {

@@ -12,7 +12,8 @@ from types import MappingProxyType
 
 from cts.commands import JOBS
 from cts.engine.options import OPTIONS
-from cts.verdict.codes import MEANINGS
+from cts.journal.json_schema import records, rows
+from cts.verdict.codes import Code
 from cts.verdict.known_failures import load_files
 from generators.bug_classes import load_bug_classes
 from generators.casebook import Casebook, CaseKind, Tier, find_case
@@ -82,7 +83,7 @@ def _reason(reason: str, types: Sequence[str]) -> str:
 
 
 def _codes(casebook: Casebook) -> str:  # noqa: ARG001 (every table gets it)
-    return _markdown(("code", "then", "meaning"), ((f"`{code}`", meaning.name, meaning.sentence) for code, meaning in MEANINGS.items()))
+    return _markdown(("code", "then", "meaning"), ((f"`{code}`", code.name_after, code.sentence) for code in Code))
 
 
 def _known_failures(casebook: Casebook, name: str) -> str:
@@ -126,6 +127,16 @@ def _options(casebook: Casebook) -> str:  # noqa: ARG001 (every table gets it)
     return _markdown(("option", "meaning"), rows)
 
 
+def _of_journal(name: str) -> Callable[[Casebook], str]:
+    """Return the table of an object of the journal, which is the same for every casebook."""
+    return lambda _: _markdown((f"{name}: field", "meaning"), ((names, _code(meaning)) for names, meaning in rows(records()[name])))
+
+
+def _code(meaning: str) -> str:
+    """Return a text of the sources as Markdown, whose code is between single backticks."""
+    return meaning.replace("``", "`")
+
+
 TABLES: Mapping[str, Callable[[Casebook], str]] = MappingProxyType(
     {
         "questions": _questions,
@@ -136,6 +147,7 @@ TABLES: Mapping[str, Callable[[Casebook], str]] = MappingProxyType(
         "commands": _commands,
         "options": _options,
         "parameters": _parameters,
+        **{f"journal, {name}": _of_journal(name) for name in records()},
     }
 )
 """The tables by name."""

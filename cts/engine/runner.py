@@ -92,21 +92,14 @@ def result_of(
         id=case.id,
         family=case.family,
         parameters=case.named,
-        verdict=judgement.verdict,
-        code=judgement.code,
-        reason=judgement.reason,
         device=description.name,
         driver=description.driver,
         front_end=front_end,
         tier=tier,
         requirements=case.requirements,
-        subcases=judgement.subcases,
-        seconds=0.0,
-        message=judgement.message,
-        policy=judgement.policy,
-        failures=judgement.failures,
         positions=tuple(case.definition.positions),
         attempt=attempt,
+        **vars(judgement),
     )
 
 

@@ -55,24 +55,7 @@ class Outline(msgspec.Struct, frozen=True):
 
 def outline_of(result: CaseResult) -> Outline:
     """Return the outline of a result."""
-    return Outline(
-        id=result.id,
-        family=result.family,
-        verdict=result.verdict,
-        reason=result.reason,
-        code=result.code,
-        known=result.known,
-        failures=tuple(Explanation(tuple(Match(match.id) for match in failure.matches)) for failure in result.failures),
-        parameters=dict(result.parameters),
-        seconds=result.seconds,
-        steps=dict(result.steps),
-        step=result.step,
-        attempt=result.attempt,
-        device=result.device,
-        driver=result.driver,
-        front_end=result.front_end,
-        tier=result.tier,
-    )
+    return msgspec.convert(result, Outline, from_attributes=True)
 
 
 def read_outlines(path: Path, wrong: Callable[[Fault], None]) -> Iterator[Outline]:

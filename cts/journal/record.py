@@ -112,18 +112,6 @@ def _element_record(element: WrongElement) -> Json:
     return record if element.bounds is None else record | msgspec.to_builtins(element.bounds)
 
 
-_DEFAULTS: Mapping[str, object] = {
-    "reason": "",
-    "device": "",
-    "driver": "",
-    "front_end": "",
-    "tier": "",
-    "requirements": (),
-    "subcases": 0,
-    "seconds": 0.0,
-}
-
-
 def result_of(record: object) -> CaseResult:
     """Return the result that a record of any schema up to SCHEMA holds.
 
@@ -135,7 +123,7 @@ def result_of(record: object) -> CaseResult:
     """
     given = dict(convert(record, Json))
     failures = given.pop("failures", [])
-    result = convert({**_DEFAULTS, **_of_this_schema(given)}, CaseResult)
+    result = convert(_of_this_schema(given), CaseResult)
     if not result.id:
         raise WrongField("is empty", "id")
     return replace(result, failures=each(failures, failure_of, "failures")) if failures != [] else result

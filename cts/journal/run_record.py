@@ -1,9 +1,14 @@
-"""The schema of ``meta.json``, which describes a run beside its results."""
+"""The schema of ``meta.json``, which describes a run beside its results.
+
+A field that reports show as a fact of the run has its heading as title, and, where an empty text means something, the word for it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Annotated, Any, NotRequired, TypedDict, cast
+
+from msgspec import Meta
 
 from cts.devices.device import Finding, Step
 from cts.journal.schema import WrongField, convert
@@ -23,8 +28,8 @@ class DeviceRecord(TypedDict, total=False):
         number: its number on its machine, if another device there has the same UUID.
     """
 
-    name: str
-    driver: str
+    name: Annotated[str, Meta(title="Device")]
+    driver: Annotated[str, Meta(title="Driver")]
     uuid: str
     kind: str
     api_version: str
@@ -97,26 +102,26 @@ class RunRecord(TypedDict, total=False):
         rounds: how often a GPU ran each dispatch.
     """
 
-    suite_version: str
     device: DeviceRecord
+    front_end: Annotated[str, Meta(title="Front end")]
+    tier: Annotated[str, Meta(title="Tier")]
+    suite_version: Annotated[str, Meta(title="Suite version")]
+    validation: Annotated[bool, Meta(title="Validation layer")]
+    known_failures: Annotated[str, Meta(title="Known failures", extra={"empty": "none"})]
+    started: Annotated[str, Meta(title="Started")]
+    command: Annotated[str | tuple[str, ...], Meta(title="Command")]
     units: tuple[str, ...]
     selector: str
     why: str
     fallback: str
     stopped: str
     findings: tuple[FindingRecord, ...]
-    tier: str
-    front_end: str
-    validation: bool
     embedded_mapping: str
     isolated: bool
-    known_failures: str
     left_out_by: str
     shard: str
     selection: str
     merged: tuple[PartRecord, ...]
-    command: str | tuple[str, ...]
-    started: str
     finished: str
     repeat: Ordinal
     rounds: Ordinal

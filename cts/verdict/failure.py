@@ -22,7 +22,11 @@ Number = float | int | str
 
 @dataclass(frozen=True)
 class Bounds:
-    """The interval that an element's value is outside of: its ends, and the true value."""
+    """The interval that an element's value is outside of.
+
+    Attributes:
+        low, high, center: if an interval is allowed: its ends, and the true value.
+    """
 
     low: float
     high: float
@@ -34,7 +38,12 @@ class Bounds:
 
 @dataclass(frozen=True)
 class EnvelopeBounds(Bounds):
-    """An interval of the suite's envelope: ``bound`` is half its width, ``magnitude`` S = sum |a*b| + |c|."""
+    """An interval of the suite's envelope.
+
+    Attributes:
+        low, high, center: if an interval is allowed: its ends, and the true value.
+        bound, magnitude: if the interval is the suite's error bound: half its width, and the sum of the magnitudes, S = sum |a*b| + |c|.
+    """
 
     bound: float
     magnitude: float
@@ -54,12 +63,11 @@ class WrongElement:
     """One element with a value that is not permitted.
 
     Attributes:
-        instance, row, column: its place in the matrix.
-        offset: its byte offset in the array.
+        instance, row, column, offset: where it is in the matrix, and at which byte of the array.
         component: the name of the type.
-        expected_bits, expected: allowed bits and their value; for an interval, the bits nearest to the true value.
-        got_bits, got: the bits and the value that came back.
-        others: further allowed bits.
+        expected_bits, expected: allowed bits and their value; for an interval, the ones nearest to the true value.
+        got_bits, got: the bits that the device returned, and their value.
+        others: further allowed bits, if there are any.
         bounds: the interval, if the element is judged by one, else None.
     """
 
@@ -109,12 +117,10 @@ class FailingMatrix:
     """A matrix with wrong elements, as far as a report draws it.
 
     Attributes:
-        shape: rows and columns.
-        component: the name of the type.
+        shape, component: rows and columns, and the name of the type.
         wrong: the wrong elements of each row of the first wrong instance, as hexadecimal masks with bit 0 for column 0.
-        expected, got: bits of that instance's first 4096 elements in hexadecimal, row by row.
-        instances: the masks of each wrong instance, by its number.
-        instance_count: how many scope instances have the matrix.
+        expected, got: the bits of that instance's first 4096 elements in hexadecimal, row by row.
+        instances, instance_count: the masks of each instance that has wrong elements, by its number; how many instances there are.
 
     Raises:
         ValueError: the parts contradict each other. ``wrong``, ``expected``, ``got`` and ``instances`` may be left out together.
@@ -164,16 +170,18 @@ class Mismatch:
     """One way in which an outcome is not permitted or not expected.
 
     Attributes:
-        kind: what is wrong with the elements or bytes.
-        array: the array in memory.
-        what: the stored value; for bytes, their place.
-        instance: the first scope instance with wrong elements.
+        kind: ``wrong value``, ``not written``, ``padding overwritten`` or ``stray write``; ``permitted, not expected`` for a quality
+            warning.
+        array, what: the array in memory, and the matrix that was stored there; for bytes, their place.
+        instance: the first scope instance that has wrong elements.
         count, total: how many elements (bytes for padding and strays) are wrong, and how many there are, in all instances.
-        pattern: which elements are wrong, in words.
-        elements: the first wrong elements.
+        pattern: which of them are wrong, for people.
+        elements: the first 512 wrong elements.
         matrix: the matrix with all wrong elements; None for bytes.
-        grounds: why a computed float must have this one value, in words.
-        requirement, position: ids of the requirement and position of the expectation; empty for bytes, or if there are none.
+        grounds: why a computed float must have this one value, for people.
+        requirement, position: ids of the requirement and of the position on which the expectation depends; absent for bytes, or if there
+            are none. In a failure, the position chooses between readings of the text; in a quality warning, it expects less than the text
+            permits.
     """
 
     kind: MismatchKind
@@ -209,11 +217,12 @@ class Match:
     """An explanation of a failure, or its relation to the expected values.
 
     Attributes:
-        id: the id of the glossary's entry; empty if there is none.
+        id: the id of the defect in the glossary; empty if there is none.
         sentence: the entry's text with its parameters.
         fit: how much it explains.
-        explains, failing: how many failing elements of the case it explains, and how many there are; 0 and 0 if they were not counted.
-        equal: whether another match explains as many elements, so the cause is not certain.
+        text: the description of the defect for people, and how much it explains if not all.
+        explains, failing: how many failing elements of the case it explains, and how many there are; absent if they were not counted.
+        equal: whether several matches explain the same number of elements, so the defect is not known; absent if not.
     """
 
     id: str
@@ -253,9 +262,9 @@ class Failure:
     """A mismatch of a case, in the form of the journal.
 
     Attributes:
-        subcase: the name of the subcase.
+        subcase: the name of the dispatch.
         mismatch: what the comparator found.
-        matches: explanations of it.
+        matches: the defects that explain it, the best first.
         tensor: which element of a tensor is which element of the matrix, if tensor addressing moves it.
         unreadable: why malformed elements of a journal are left out; else empty.
     """

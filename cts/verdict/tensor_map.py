@@ -19,15 +19,12 @@ class TensorMap:
     matrix, row by row. Numbers of elements count with the last dimension innermost.
 
     Attributes:
-        access: whether it loads or stores.
-        matrix, array: the names of the matrix and the array.
-        instance: the scope instance.
-        shape: rows and columns.
-        dimensions, offset, span, block_size: the state of the layout.
-        clamp: the name of the layout's clamp mode.
-        in_slice: for each element, its number in the slice; NOWHERE if the view's clip window leaves the element out.
-        in_tensor: for each element, the number of the tensor's element; NOWHERE if there is none, because a load takes the clamp value or a
-            store discards the element.
+        access, matrix, array: ``load`` or ``store``, of which matrix, from or to which array.
+        instance, shape: the scope instance, and its matrix's rows and columns.
+        dimensions, offset, span, block_size, clamp: the tensor layout.
+        in_slice: for each element, its number in the slice; NOWHERE, -1, if the view's clip window leaves the element out.
+        in_tensor: for each element, the number of the tensor's element; NOWHERE, -1, if there is none, because a load takes the clamp value
+            or a store discards the element.
 
     Raises:
         PartsDiffer: the tuples contradict each other.

@@ -5,6 +5,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from msgspec import Meta
 
 from cts.printable import printable, printable_line
 from cts.verdict.failure import Failure
@@ -38,10 +41,10 @@ class Try:
     """One of several runs of a case that led to its verdict.
 
     Attributes:
-        alone: whether no other process of the run had the device open.
-        verdict, reason, step, code: as in CaseResult.
-        seconds: wall time.
-        fresh: whether the process that held the device had run no other case except controls and other failures.
+        fresh: whether the process that held the device was a fresh one: before this case it had run nothing but controls and other cases
+            that had failed.
+        alone: whether this process alone had the device open.
+        verdict, code, reason, step, seconds: as in a result.
     """
 
     alone: bool
@@ -58,52 +61,49 @@ class CaseResult:
     """The result of a case: one line of ``results.jsonl``.
 
     Attributes:
-        id, family: the case's id and family.
-        tier: the tier of the run that selected it.
-        verdict: one of Verdict.
-        reason: one line; empty on pass.
-        message: the whole explanation of a failure, in several lines. On pass it is mostly empty, or says what the device chose.
-        device, driver, front_end: the device, driver and front end that were judged.
-        requirements: ids that the case covers.
-        subcases: how many dispatches ran.
-        seconds: wall time of the case: in all, and by step (``emit``, ``expect``, ``device``, ``compare``, and steps that the device
-            reports, for example ``pipeline``).
-        policy: why the verdict depends on a policy of the suite; empty if it depends only on the specification.
-        failures: for a failed case, the mismatches that are not permitted, in the order of its subcases; for a quality warning, those that
-            are permitted but not expected.
-        positions: ids of the positions on which verdicts of the family depend.
-        step: the step in which the device failed, by the name of a cts.devices.device.Step; empty if no step failed.
-        attempt: the number of the judgement, from 1, if ``--repeat`` asks for several.
-        tries: what happened each time that the case ran, oldest first; empty if it ran once.
-        known: the id of the known failure that explains the verdict; empty if none does.
-        parameters: name -> label of each parameter that the case has; empty in journals of older versions of the suite, and if the
-            process that judged the case died.
-        unit: which of several devices of one run judged it: its number from 0, a colon, and its ``--device`` argument; empty if the run
+        id, family: the case and its family.
+        parameters: the labels of the case by name, including defaults, which the id leaves out; a parameter that the case does not have is
+            absent. Empty in journals of older versions of the suite, and if the process that judged the case died.
+        verdict: how the case ended: see docs/verdicts.md.
+        code: why, for programs (cts.verdict.codes); empty on ``pass``, and in journals of older versions of the suite.
+        reason, message: the same for people: as one line, and as several lines. Their text may change in any version. On a pass the message
+            is mostly empty, or says what the device chose.
+        known: the id of the known failure of the driver that explains the verdict; empty if none does.
+        requirements, positions: ids of the requirements that the case exercises, and of the positions on which its verdict depends.
+        device, driver, front_end, tier: the device and the configuration that judged it.
+        unit: which of several devices of one run judged it: its number from 0 up, a colon, and its name for ``--device``; empty if the run
             has one device.
-        code: ``reason`` for programs (cts.verdict.codes); empty on pass, and in journals of older versions of the suite.
+        subcases, seconds, steps: how many dispatches ran, and how long the case took: in total, and by step (``emit``, ``expect``,
+            ``device``, ``compare``, and steps that the device reports, for example ``pipeline``).
+        failures: the failing arrays, in the order of the subcases; for a quality warning, the arrays with permitted values that are not
+            expected.
+        step: the step in which the device failed, by the name of a cts.devices.device.Step; empty if no step failed.
+        attempt: the number of this attempt, from 1, if ``--repeat`` asks for several.
+        tries: how each run ended, oldest first, if the case ran several times.
+        policy: why the verdict depends on a policy of the suite; empty if it depends on the specification alone.
     """
 
-    id: str
-    family: str
-    verdict: Verdict
-    reason: str
-    device: str
-    driver: str
-    front_end: str
-    tier: str
-    requirements: tuple[str, ...]
-    subcases: Count
-    seconds: Seconds
+    id: Annotated[str, Meta(title="Case")]
+    family: Annotated[str, Meta(title="Family")]
+    verdict: Annotated[Verdict, Meta(title="Verdict")]
+    reason: str = ""
+    device: str = ""
+    driver: str = ""
+    front_end: str = ""
+    tier: str = ""
+    requirements: tuple[str, ...] = ()
+    subcases: Count = 0
+    seconds: Annotated[Seconds, Meta(title="Time")] = 0.0
     message: str = ""
     policy: str = ""
     steps: Mapping[str, Seconds] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
     positions: tuple[str, ...] = ()
-    step: str = ""
-    attempt: Ordinal = 1
+    step: Annotated[str, Meta(title="Failed in step")] = ""
+    attempt: Annotated[Ordinal, Meta(title="Attempt")] = 1
     tries: tuple[Try, ...] = ()
-    code: str = ""
-    known: str = ""
+    code: Annotated[str, Meta(title="Code")] = ""
+    known: Annotated[str, Meta(title="Known failure")] = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
     unit: str = ""
 

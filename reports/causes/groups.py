@@ -15,12 +15,19 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cts.verdict.verdict import Verdict
+from cts.journal.outline import Outline
+from cts.verdict.verdict import CaseResult, Verdict
 from reports.causes.boxes import Box, Inside
 from reports.causes.explanations import explained
-from reports.causes.judged import FAILING, PASSING, Judged
 from reports.causes.search import ROWS, TELLING, boxes
 from reports.causes.table import Table
+from reports.verdicts import BAD
+
+FAILING = frozenset(BAD)
+PASSING = frozenset({Verdict.PASS, Verdict.UNEXPECTED_PASS})
+
+Judged = CaseResult | Outline
+"""A case with what a search for causes needs: id, family, verdict, code, known failure, defects and parameters."""
 
 WORK = 45_000
 """Budget of the searches in one report: the number of cases looked at, plus OVERHEAD for each search. The groups with the most cases come

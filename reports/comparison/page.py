@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reports.comparison.changes import MEANINGS, Change, ChangeKind
 from reports.comparison.pairs import Pair
-from reports.comparison.runs import FACTS
+from reports.comparison.runs import COMPARED
 from reports.comparison.wording import before_of, families_of, ids_of, pace_of, rest_of, verdict_on
 from reports.links import failure_place, page_beside
 from reports.page_template import template
@@ -32,7 +32,7 @@ def page(pairs: Sequence[Pair], beside: Path) -> str:
         pairs=pairs,
         first=pairs[0].before,
         runs=runs,
-        facts=FACTS,
+        facts=COMPARED,
         shown=[verdict for verdict in WORDING if any(verdict in run.verdicts for run in runs)],
         kinds=tuple(ChangeKind),
         quiet=(ChangeKind.ONLY_BEFORE, ChangeKind.ONLY_AFTER),

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from cts.verdict.verdict import Verdict
 from reports.comparison.changes import FAILING, GOOD, TITLES, TITLES_OF_DEVICES, ChangeKind, changes
 from reports.comparison.groups import Group, groups
-from reports.comparison.runs import FACTS, ComparedRun
+from reports.comparison.runs import COMPARED, ComparedRun
 from reports.comparison.times import Times, times
+from reports.facts import FACTS
 
 _OF_A_DEVICE = ("device", "front_end")
 """Facts that must be equal for a comparison of times."""
@@ -133,7 +134,7 @@ def _pair(before: ComparedRun, after: ComparedRun, common: bool) -> Pair:
 
 def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[Difference]:
     return [
-        Difference(key, heading, before[key] or "unknown", after[key] or "unknown")
-        for key, heading in FACTS.items()
+        Difference(key, FACTS[key], before[key] or "unknown", after[key] or "unknown")
+        for key in COMPARED
         if before[key] != after[key] and key != "started"
     ]

@@ -16,20 +16,12 @@ from cts.journal.run_record import RunRecord
 from cts.printable import printable_line
 from cts.verdict.verdict import Verdict
 from generators.casebook.ids import stated_labels
+from reports.facts import FACTS, facts
 from reports.journals import FaultCount
 from reports.verdicts import SEVERITY, WORDING
 
-FACTS: Mapping[str, str] = {
-    "device": "Device",
-    "driver": "Driver",
-    "front_end": "Front end",
-    "tier": "Tier",
-    "suite_version": "Suite version",
-    "validation": "Validation layer",
-    "known_failures": "Known failures",
-    "started": "Started",
-}
-"""Facts that may differ between runs: key -> heading."""
+COMPARED = tuple(key for key in FACTS if key != "command")
+"""Facts that may differ between runs."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +31,7 @@ class ComparedRun:
     Attributes:
         name: the shortest part of its path that no other run of the comparison has.
         path: the path of its journal.
-        facts: facts by the keys of FACTS; several values are joined by commas, and unknown facts are empty.
+        facts: facts by the keys of COMPARED; unknown facts are empty.
         cases: outlines by id. If there are several attempts at a case, the worst verdict and the shortest time count.
         notes: why cases may be missing.
         faults: the first lines without a result.
@@ -107,7 +99,7 @@ def read_run(name: str, path: Path, renames: Mapping[str, str]) -> ComparedRun:
         one = outline if today == outline.id else msgspec.structs.replace(outline, id=today)
         cases[today] = _worse(cases[today], one) if today in cases else one
     meta = journal.read_meta(path.parent, faults.other)
-    return ComparedRun(name, path, _facts(cases.values(), meta), cases, tuple(_notes(meta, faults.lines)), tuple(faults.first))
+    return ComparedRun(name, path, facts(COMPARED, cases.values(), [meta]), cases, tuple(_notes(meta, faults.lines)), tuple(faults.first))
 
 
 def _todays_id(outline: Outline, renames: Mapping[str, str]) -> str:
@@ -130,22 +122,6 @@ def _worse(one: Outline, other: Outline) -> Outline:
     if better.seconds >= worse.seconds:
         return worse
     return msgspec.structs.replace(worse, seconds=better.seconds, steps=better.steps)
-
-
-def _facts(cases: Iterable[Outline], meta: RunRecord) -> dict[str, str]:
-    judged = {(one.device, one.driver, one.front_end, one.tier) for one in cases}
-    device, driver, front_end, tier = (", ".join(sorted({one[place] for one in judged} - {""})) for place in range(4))
-    known = meta.get("device") or {}
-    return {
-        "device": device or known.get("name", ""),
-        "driver": driver or known.get("driver", ""),
-        "front_end": front_end or meta.get("front_end", ""),
-        "tier": tier or meta.get("tier", ""),
-        "suite_version": meta.get("suite_version", ""),
-        "validation": ("on" if meta["validation"] else "off") if "validation" in meta else "",
-        "known_failures": (meta["known_failures"] or "none") if "known_failures" in meta else "",
-        "started": meta.get("started", ""),
-    }
 
 
 def _notes(meta: RunRecord, dropped: int) -> Iterable[str]:

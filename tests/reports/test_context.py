@@ -58,14 +58,14 @@ def test_passes_of_what_is_supported_are_good(level):
 
 def test_results_of_two_drivers_are_reported_as_mixed(example, tmp_path):
     about = context(read(example.write_journal(tmp_path, [example.record("a[1]"), example.record("a[2]", driver="other 2")])))
-    assert about.driver == "example 1.2.3, other 2"
+    assert about.facts["driver"] == "example 1.2.3, other 2"
     assert any("The totals mix them" in note for note in about.notes)
 
 
 def test_an_empty_journal_takes_its_device_from_the_meta_file(example, tmp_path):
     about = context(read(example.write_journal(tmp_path, [], device=example.DEVICE, command=["pytest", "cts", "-k", "a b"])))
-    assert about.device == "Example GPU 9000"
-    assert about.command == "pytest cts -k 'a b'"
+    assert about.facts["device"] == "Example GPU 9000"
+    assert about.facts["command"] == "pytest cts -k 'a b'"
 
 
 def test_the_time_of_a_resumed_run_is_not_known(example, tmp_path):

@@ -8,11 +8,15 @@ import re
 from contextlib import suppress
 from dataclasses import fields, replace
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cts.devices.device import DeviceDescription
+from cts.journal.journal import read
+from cts.journal.json_schema import records
+from cts.journal.published import FOLDER
 from cts.journal.record import MOST_BYTES, SCHEMA, SEVERAL_LINES, encode, encode_object, failure_of, failure_record, result_of
 from cts.journal.schema import WrongField
 from cts.journal.strict_json import NotJson, parse
@@ -155,9 +159,17 @@ def test_the_page_about_results_documents_every_field():
         "try": record["tries"][0],
     }
     for name, fields_ in written.items():
-        (table,) = re.findall(rf"\n\| {name}: field \| meaning \|\n\|---\|---\|\n((?:\|.*\|\n)+)", page)
+        (table,) = re.findall(rf"\n\| {name}: field \| meaning \|\n\| --- \| --- \|\n((?:\|.*\|\n)+)", page)
         documented = [field for row in table.splitlines() for field in re.findall(r"`(\w+)`", row.split("|")[1])]
         assert sorted(documented) == sorted(fields_), name
+
+
+@pytest.mark.parametrize("journal", [None, *sorted((REPOSITORY / FOLDER).glob("*smoke*/*.jsonl.gz"))])
+def test_written_lines_fit_the_json_schema(journal):
+    results = [EXAMPLE, replace(EXAMPLE, failures=(Failure("s", BYTES),))] if journal is None else [*read(journal)][::50]
+    for result in results:
+        line = encode(result)
+        assert json.loads(msgspec.json.encode(msgspec.json.decode(line, type=records()["result"]))) == json.loads(line)
 
 
 def test_a_step_that_took_no_finite_time_loses_only_its_time():

@@ -14,8 +14,15 @@ from cts.devices.device import DeviceDescription, DriverRefused, Judge
 SUCCESS, INCOMPLETE = 0, 5
 """VkResult."""
 
+_RESULTS = {SUCCESS: "VK_SUCCESS", INCOMPLETE: "VK_INCOMPLETE"}
+
 POISON = 0xA5
 """The value of every byte of a structure before a call, except in sType and pNext."""
+
+
+def name_of_result(result: int) -> str:
+    """Return the name of a VkResult that the command of a case may return, or the number of another one. Needs no Vulkan loader."""
+    return _RESULTS.get(result, f"VkResult {result}")
 
 
 @dataclass(frozen=True)

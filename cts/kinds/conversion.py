@@ -16,7 +16,7 @@ import numpy as np
 
 from cts.defects.layout_conversions import Span
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall, ConversionInfo, ConvertsLayouts, Region, missing_for
-from cts.devices.property_commands import INCOMPLETE, SUCCESS
+from cts.devices.property_commands import INCOMPLETE, SUCCESS, name_of_result
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import binding
 from cts.kinds.kernel_digests import digest_expected
@@ -47,7 +47,6 @@ _LARGEST = 1 << 28
 """More bytes than any matrix of a case needs, whatever the layout."""
 
 MATRIX, _SOURCE = "matrix", "source"
-_NAMES = {SUCCESS: "VK_SUCCESS", INCOMPLETE: "VK_INCOMPLETE"}
 
 
 @dataclass
@@ -209,7 +208,7 @@ class _Run:
         first = answers["without a source"]
         for words, answer in answers.items():
             if answer.result != SUCCESS:
-                self._broken("result", place, f"a size query {words} returns {_name(answer.result)}, not VK_SUCCESS")
+                self._broken("result", place, f"a size query {words} returns {name_of_result(answer.result)}, not VK_SUCCESS")
                 return None
             if answer.size != first.size:
                 self._broken("size", place, f"a size query {words} gives {answer.size} bytes, but {first.size} without a source")
@@ -238,13 +237,14 @@ class _Run:
         answer = self._device.convert(ConversionCall("host", (info,)))[0]
         where = _where(self._case, place)
         if answer.result != INCOMPLETE:
-            self._found.doubts.append(("F-CV-7", f"{where}: with one byte too few it returns {_name(answer.result)}, not VK_INCOMPLETE"))
+            returned = name_of_result(answer.result)
+            self._found.doubts.append(("F-CV-7", f"{where}: with one byte too few it returns {returned}, not VK_INCOMPLETE"))
         if answer.destination is not None and (changed := int(np.count_nonzero(answer.destination != memory))):
             self._found.doubts.append(("F-CV-7", f"{where}: with one byte too few it writes {changed} bytes"))
 
     def _succeeded(self, place: int, answer: ConversionAnswer, needed: int) -> bool:
         if answer.result != SUCCESS:
-            self._broken("result", place, f"it returns {_name(answer.result)}, not VK_SUCCESS")
+            self._broken("result", place, f"it returns {name_of_result(answer.result)}, not VK_SUCCESS")
             return False
         elements = self._case.rows * self._case.columns * self._case.forms[place + 1].component.bytes
         if self._case.commands[place] == "host" and not elements <= answer.size <= needed:
@@ -373,10 +373,6 @@ def _stray(array: str, what: str, old: np.ndarray, new: np.ndarray) -> Mismatch 
         return None
     first = int(changed[0]) - GUARD
     return Mismatch("stray write", array, what, 0, len(changed), len(changed), f"first at byte {first} of {array}")
-
-
-def _name(result: int) -> str:
-    return _NAMES.get(result, f"VkResult {result}")
 
 
 def _between(least: int, most: int) -> str:

@@ -20,6 +20,7 @@ from cts.devices.property_commands import (
     PropertyAnswer,
     PropertyCall,
     fresh,
+    name_of_result,
 )
 from generators.property_query import MatrixInfo, Rule
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, Scope
@@ -33,7 +34,6 @@ _LEAST_LARGEST_DIMENSION = 256
 _LAST_CORE_COMPONENT = 10
 _EXTENSION_ENUMERANTS = range(1_000_000_000, 2_000_000_000)
 """The range of the enumerants of Vulkan's extensions: new ones may add component types."""
-_NAMES = {SUCCESS: "VK_SUCCESS", INCOMPLETE: "VK_INCOMPLETE"}
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,9 @@ class Commanded:
         return self.fill(self.count().count).structures(self.command)[:-_SPARE]
 
 
-def _name(result: int) -> str:
-    return _NAMES.get(result, f"VkResult {result}")
-
-
 def _expect(answer: PropertyAnswer, result: int, count: int) -> Iterator[str]:
     if answer.result != result:
-        yield f"the command returns {_name(answer.result)}, not {_name(result)}"
+        yield f"the command returns {name_of_result(answer.result)}, not {name_of_result(result)}"
     if answer.count != count:
         yield f"the count is {answer.count} afterwards, not {count}"
 

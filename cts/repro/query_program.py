@@ -95,7 +95,7 @@ def query_program(id_: str, query: PropertyQuery, words: str, feature: str, requ
         structures.setdefault(structure)
         return f"features[{list(structures).index(structure)}].values[{structure.members.index(name)}]"
 
-    needed = [{"name": name, "at": at(name)} for name in dict.fromkeys(filter(None, (_asked_with(command), feature)))]
+    needed = [{"name": name, "at": at(name)} for name in dict.fromkeys(filter(None, (command.asked_with, feature)))]
     each, any_of = _each(query.rule, command, at)
     known = bool(each) or query.rule in (*_CAPACITIES, *_LIMIT_RULES, "count", "repeated") or bool(required)
     if not known:
@@ -132,10 +132,6 @@ def query_program(id_: str, query: PropertyQuery, words: str, feature: str, requ
         limit_name=limit_name,
         limit_value=f"limits.values[{limits.members.index(limit_name)}]" if limits else "0",
     )
-
-
-def _asked_with(command: PropertyCommand) -> str:
-    return command.asked_with
 
 
 def _required_at(fields: Sequence[str], required: Sequence[Sequence[int]]) -> list[int]:

@@ -26,6 +26,7 @@ from cts.devices.listing import DeviceListing
 from cts.devices.vulkan.api import load
 from cts.devices.vulkan.device import VulkanDevice
 from cts.devices.vulkan.instance import Instance
+from cts.devices.vulkan.structures import FEATURES, PROPERTIES, structure, structure_type
 from cts.judges import choose
 from tests.devices.multiplications import size_of, work
 from tests.devices.real_device import real_device
@@ -104,6 +105,14 @@ def test_a_device_without_enough_memory_names_call_and_result(device, muladd, si
     assert failure.value.result in (-1, -2)
     (dispatch,), _ = work(size, 1)
     assert device.run(muladd(**size), [dispatch])[0].stray == ()
+
+
+def test_a_structure_of_the_package_has_its_type():
+    vulkan = load()
+    assert structure("VkSubmitInfo", commandBufferCount=2).sType == vulkan.VK_STRUCTURE_TYPE_SUBMIT_INFO
+    assert structure_type("VkPhysicalDeviceVulkan11Features") == vulkan.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES
+    assert structure_type("VkPhysicalDeviceRobustness2FeaturesEXT") == vulkan.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT
+    assert all(structure_type(queried.name) for queried in (*FEATURES, *PROPERTIES))
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 from cts.devices.device import DeviceLost, NoSuchDevice, OutOfMemory
 from cts.devices.property_commands import AskedFor, PropertyCall
-from cts.devices.vulkan import api, device, property_commands, query
-from cts.devices.vulkan.supplement import STRUCTURE_TYPES, supplement
+from cts.devices.vulkan import api, device, property_commands, query, structures
+from cts.devices.vulkan.supplement import supplement
 
 COMMAND = "vkGetPhysicalDeviceCooperativeVectorPropertiesNV"
 TYPE = "VkCooperativeVectorPropertiesNV"
@@ -30,7 +30,7 @@ def asked(monkeypatch):
     def ask(driver: Callable):
         called = ffi.callback("QueryRows", lambda _, count, entries: driver(count, ffi.cast(f"{TYPE}*", entries)))
         instance = SimpleNamespace(address=lambda name: called)
-        return query._ask(instance, ffi.NULL, COMMAND, TYPE, ffi, STRUCTURE_TYPES[TYPE])
+        return query._ask(instance, ffi.NULL, COMMAND, TYPE)
 
     return ask
 
@@ -91,8 +91,9 @@ def test_features_and_limits_outlive_the_query(monkeypatch) -> None:
         structure.properties.limits.maxComputeWorkGroupInvocations = 1024
 
     lib = SimpleNamespace(vkGetPhysicalDeviceFeatures2=features, vkGetPhysicalDeviceProperties2=properties)
-    types = {"VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2": 0, "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2": 1}
-    monkeypatch.setattr(query, "load", lambda: SimpleNamespace(ffi=ffi, lib=lib, **types))
+    for module in (query, structures):
+        monkeypatch.setattr(module, "load", lambda: SimpleNamespace(ffi=ffi, lib=lib))
+    monkeypatch.setattr(structures, "structure_type", lambda name: 0)
     chain = SimpleNamespace(head=ffi.NULL)
     core, limits = query._filled(ffi.NULL, (1, 3), chain, chain)
     later = [ffi.new(f"Vk{name}*") for _ in range(1000) for name in ("PhysicalDeviceFeatures2", "PhysicalDeviceProperties2")]

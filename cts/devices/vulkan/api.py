@@ -89,6 +89,22 @@ def made(call: str, result: int, handle: CData) -> CData:
     return handle[0]
 
 
+def created(lib: Any, type_: str, *arguments: CData) -> CData:
+    """Return the object of ``type_`` that its vkCreate command makes from ``arguments``, without an allocator.
+
+    Args:
+        lib: the library that has the command.
+        type_: name of the type of its handle, for example ``VkBuffer``.
+        arguments: the arguments before the allocator.
+
+    Raises:
+        DeviceLost, OutOfMemory, DriverRefused: see made.
+    """
+    ffi, call = load().ffi, f"vkCreate{type_.removeprefix('Vk')}"
+    handle = ffi.new(f"{type_}*")
+    return made(call, getattr(lib, call)(*arguments, ffi.NULL, handle), handle)
+
+
 def text(characters: CData) -> str:
     """Return the text in an array of characters from a driver. Escape bytes that are not UTF-8."""
     return str(load().ffi.string(characters).decode(errors="backslashreplace"))

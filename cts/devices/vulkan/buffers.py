@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cts.devices.device import DriverRefused
-from cts.devices.vulkan.api import CData, load, made
+from cts.devices.vulkan.api import CData, created, load, made
+from cts.devices.vulkan.structures import structure
 from cts.devices.vulkan.supplement import BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
 
 _MOST_TYPES = 32
@@ -74,12 +75,9 @@ class Buffers:
         Raises:
             DeviceFailure: the call fails.
         """
-        vulkan = self._vulkan
         if self._addressable:
             usage |= BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT
-        structure = {"sType": vulkan.VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, "flags": flags, "size": size, "usage": usage}
-        info, out = vulkan.ffi.new("VkBufferCreateInfo*", structure), vulkan.ffi.new("VkBuffer*")
-        return made("vkCreateBuffer", vulkan.lib.vkCreateBuffer(self._device, info, vulkan.ffi.NULL, out), out)
+        return created(self._vulkan.lib, "VkBuffer", self._device, structure("VkBufferCreateInfo", flags=flags, size=size, usage=usage))
 
     def requirements(self, buffer: CData) -> CData:
         """Return the VkMemoryRequirements of a buffer."""
@@ -96,22 +94,8 @@ class Buffers:
         """
         vulkan = self._vulkan
         ffi = vulkan.ffi
-        flags = ffi.new(
-            "VkMemoryAllocateFlagsInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
-                "flags": MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT if self._addressable else 0,
-            },
-        )
-        allocation = ffi.new(
-            "VkMemoryAllocateInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                "pNext": flags,
-                "allocationSize": size,
-                "memoryTypeIndex": memory_type,
-            },
-        )
+        flags = structure("VkMemoryAllocateFlagsInfo", flags=MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT if self._addressable else 0)
+        allocation = structure("VkMemoryAllocateInfo", pNext=flags, allocationSize=size, memoryTypeIndex=memory_type)
         out = ffi.new("VkDeviceMemory*")
         return made("vkAllocateMemory", vulkan.lib.vkAllocateMemory(self._device, allocation, ffi.NULL, out), out)
 
@@ -123,9 +107,8 @@ class Buffers:
         """
         if not self._addressable:
             return 0
-        vulkan = self._vulkan
-        structure = {"sType": vulkan.VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, "buffer": buffer}
-        address = int(vulkan.lib.vkGetBufferDeviceAddress(self._device, vulkan.ffi.new("VkBufferDeviceAddressInfo*", structure)))
+        info = structure("VkBufferDeviceAddressInfo", buffer=buffer)
+        address = int(self._vulkan.lib.vkGetBufferDeviceAddress(self._device, info))
         if not address:
             raise DriverRefused("vkGetBufferDeviceAddress returned a null address", call="vkGetBufferDeviceAddress")
         return address

@@ -6,13 +6,14 @@ import time
 from collections.abc import Mapping, Sequence
 
 from cts.devices.device import DeviceTimeout, DriverRefused
-from cts.devices.vulkan.api import NOT_READY, SUCCESS, TIMEOUT, CData, check, load, made, result_name
+from cts.devices.vulkan.api import NOT_READY, SUCCESS, TIMEOUT, CData, check, created, load, made, result_name
 from cts.devices.vulkan.executable import Executable, Record
 from cts.devices.vulkan.guarded import Layout
 from cts.devices.vulkan.large import LargeBuffer
 from cts.devices.vulkan.logical_device import LogicalDevice
 from cts.devices.vulkan.memory import Arena
 from cts.devices.vulkan.pipelines import Layouts, descriptor_type
+from cts.devices.vulkan.structures import structure
 from generators.kernel import Dispatch
 
 _SETS = 64
@@ -37,31 +38,20 @@ class Commands:
         self._descriptor_pool: CData = None
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
-        pool = ffi.new("VkCommandPool*")
-        pool_info = ffi.new(
-            "VkCommandPoolCreateInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                "flags": vulkan.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-                "queueFamilyIndex": device.family,
-            },
+        pool_info = structure(
+            "VkCommandPoolCreateInfo", flags=vulkan.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT, queueFamilyIndex=device.family
         )
-        self._command_pool = made("vkCreateCommandPool", lib.vkCreateCommandPool(device.handle, pool_info, ffi.NULL, pool), pool)
+        self._command_pool = created(lib, "VkCommandPool", device.handle, pool_info)
         self._command_buffers = ffi.new("VkCommandBuffer[]", 1)
-        allocation = ffi.new(
-            "VkCommandBufferAllocateInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                "commandPool": self._command_pool,
-                "level": vulkan.VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                "commandBufferCount": 1,
-            },
+        allocation = structure(
+            "VkCommandBufferAllocateInfo",
+            commandPool=self._command_pool,
+            level=vulkan.VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+            commandBufferCount=1,
         )
         allocated = lib.vkAllocateCommandBuffers(device.handle, allocation, self._command_buffers)
         made("vkAllocateCommandBuffers", allocated, self._command_buffers)
-        self._fences = ffi.new("VkFence[]", 1)
-        fence_info = ffi.new("VkFenceCreateInfo*", {"sType": vulkan.VK_STRUCTURE_TYPE_FENCE_CREATE_INFO})
-        made("vkCreateFence", lib.vkCreateFence(device.handle, fence_info, ffi.NULL, self._fences), self._fences)
+        self._fences = ffi.new("VkFence[]", [created(lib, "VkFence", device.handle, structure("VkFenceCreateInfo"))])
 
     def run(
         self,
@@ -125,8 +115,7 @@ class Commands:
         """Record a memory barrier between two pairs of stages and accesses."""
         vulkan = self._vulkan
         ffi = vulkan.ffi
-        structure = {"sType": vulkan.VK_STRUCTURE_TYPE_MEMORY_BARRIER, "srcAccessMask": from_[1], "dstAccessMask": to[1]}
-        barrier = ffi.new("VkMemoryBarrier*", structure)
+        barrier = structure("VkMemoryBarrier", srcAccessMask=from_[1], dstAccessMask=to[1])
         vulkan.lib.vkCmdPipelineBarrier(command_buffer, from_[0], to[0], 0, 1, barrier, 0, ffi.NULL, 0, ffi.NULL)
 
     def execute(self, record: Record, wrote: int | None = None) -> None:
@@ -140,16 +129,9 @@ class Commands:
             DeviceTimeout: the submission takes longer than ``fence_seconds``.
             DeviceFailure: a call fails.
         """
-        vulkan = self._vulkan
-        ffi, lib = vulkan.ffi, vulkan.lib
+        vulkan, lib = self._vulkan, self._vulkan.lib
         command_buffer = self._command_buffers[0]
-        begin = ffi.new(
-            "VkCommandBufferBeginInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-                "flags": vulkan.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
-            },
-        )
+        begin = structure("VkCommandBufferBeginInfo", flags=vulkan.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
         # A failure from here on leaves queue, fence and command buffer in an unknown state, so they are not used again.
         check("vkBeginCommandBuffer", lib.vkBeginCommandBuffer(command_buffer, begin), spent=True)
         record(command_buffer)
@@ -157,10 +139,7 @@ class Commands:
         shader = wrote or vulkan.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vulkan.VK_ACCESS_SHADER_WRITE_BIT
         self._barrier(command_buffer, shader, (vulkan.VK_PIPELINE_STAGE_HOST_BIT, vulkan.VK_ACCESS_HOST_READ_BIT))
         check("vkEndCommandBuffer", lib.vkEndCommandBuffer(command_buffer), spent=True)
-        submit = ffi.new(
-            "VkSubmitInfo*",
-            {"sType": vulkan.VK_STRUCTURE_TYPE_SUBMIT_INFO, "commandBufferCount": 1, "pCommandBuffers": self._command_buffers},
-        )
+        submit = structure("VkSubmitInfo", commandBufferCount=1, pCommandBuffers=self._command_buffers)
         check("vkQueueSubmit", lib.vkQueueSubmit(self._device.queue, 1, submit, self._fences[0]), spent=True)
         since = time.perf_counter()
         result = lib.vkWaitForFences(self._device.handle, 1, self._fences, 1, self._nanoseconds)
@@ -226,14 +205,8 @@ class Commands:
         self._make_room(count * each, count * len(bound))
         sets = ffi.new("VkDescriptorSet[]", count * each)
         set_layouts = ffi.new("VkDescriptorSetLayout[]", list(layouts.descriptor_sets) * count)
-        allocation = ffi.new(
-            "VkDescriptorSetAllocateInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                "descriptorPool": self._descriptor_pool,
-                "descriptorSetCount": count * each,
-                "pSetLayouts": set_layouts,
-            },
+        allocation = structure(
+            "VkDescriptorSetAllocateInfo", descriptorPool=self._descriptor_pool, descriptorSetCount=count * each, pSetLayouts=set_layouts
         )
         check("vkAllocateDescriptorSets", lib.vkAllocateDescriptorSets(self._device.handle, allocation, sets))
         if not all(sets):
@@ -272,17 +245,8 @@ class Commands:
         self._pool_room = max(_SETS, 2 * sets), max(_DESCRIPTORS, 2 * descriptors)
         kinds = (descriptor_type(False), descriptor_type(True))
         room = ffi.new("VkDescriptorPoolSize[]", [{"type": kind, "descriptorCount": self._pool_room[1]} for kind in kinds])
-        info = ffi.new(
-            "VkDescriptorPoolCreateInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-                "maxSets": self._pool_room[0],
-                "poolSizeCount": len(room),
-                "pPoolSizes": room,
-            },
-        )
-        pool = ffi.new("VkDescriptorPool*")
-        self._descriptor_pool = made("vkCreateDescriptorPool", lib.vkCreateDescriptorPool(self._device.handle, info, ffi.NULL, pool), pool)
+        info = structure("VkDescriptorPoolCreateInfo", maxSets=self._pool_room[0], poolSizeCount=len(room), pPoolSizes=room)
+        self._descriptor_pool = created(lib, "VkDescriptorPool", self._device.handle, info)
 
     def close(self) -> None:
         """Destroy everything. No dispatch may be pending."""

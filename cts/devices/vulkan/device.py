@@ -124,11 +124,26 @@ class VulkanDevice:
             ValidationMessage: the validation layer reported something.
             FloatingPointChanged: the driver changed the floating-point mode of this process.
         """
+        with self._used(Step.DISPATCH):
+            return self._run(kernel, dispatches)
+
+    @contextmanager
+    def _used(self, step: Step | None = None) -> Iterator[None]:
+        """Check that the device is usable before the block, and what the driver left behind after it.
+
+        Args:
+            step: the step of a message that comes without a failure.
+
+        Raises:
+            DeviceLost: the device is unusable.
+            ValidationMessage: the validation layer reported something.
+            FloatingPointChanged: the driver changed the floating-point mode of this process.
+        """
         if self._unusable:
             raise DeviceLost(f"the device is unusable after: {self._unusable}")
         self.last_steps = {}
         try:
-            outcomes = self._run(kernel, dispatches)
+            yield
         except DeviceFailure as failure:
             if failure.spent:
                 self._unusable = str(failure)
@@ -137,11 +152,22 @@ class VulkanDevice:
                 self._raise_messages(failure)
             self._restore_mode()
             raise
-        self._raise_messages(step=Step.DISPATCH)
+        self._raise_messages(step=step)
         if what := self._restore_mode():
             self._unusable = f"the driver changed the floating-point mode of the suite's own process: {what}; use --isolation on"
             raise FloatingPointChanged(self._unusable, spent=True)
-        return outcomes
+
+    @contextmanager
+    def _submission(self) -> Iterator[None]:
+        """Note whether a failure in the block leaves a submission that may still run."""
+        try:
+            yield
+        except DeviceLost:
+            # Nothing runs on a lost device.
+            raise
+        except DeviceFailure as failure:
+            self._pending = failure.spent
+            raise
 
     def _restore_mode(self) -> str:
         """Restore the floating-point mode, and return how the driver had changed it; empty if it had not.
@@ -170,30 +196,13 @@ class VulkanDevice:
         Raises:
             DriverRefused, DeviceLost, OutOfMemory, DeviceTimeout, ValidationMessage, FloatingPointChanged: see ``run``.
         """
-        if self._unusable:
-            raise DeviceLost(f"the device is unusable after: {self._unusable}")
-        self.last_steps = {}
-        try:
+        with self._used():
             self._check_left_alone()
             if call.command == "host":
                 with self._step(Step.QUERY):
-                    answers = [self._conversions.host(info) for info in call.infos]
-            else:
-                with self._step(Step.DISPATCH):
-                    answers = self._conversions.device(call.infos, self._arena, self._commands)
-        except DeviceFailure as failure:
-            if failure.spent:
-                self._unusable = str(failure)
-                self._pending = call.command == "device" and not isinstance(failure, DeviceLost)
-            if not isinstance(failure, DeviceLost | DeviceTimeout):
-                self._raise_messages(failure)
-            self._restore_mode()
-            raise
-        self._raise_messages()
-        if what := self._restore_mode():
-            self._unusable = f"the driver changed the floating-point mode of the suite's own process: {what}; use --isolation on"
-            raise FloatingPointChanged(self._unusable, spent=True)
-        return answers
+                    return [self._conversions.host(info) for info in call.infos]
+            with self._step(Step.DISPATCH), self._submission():
+                return self._conversions.device(call.infos, self._arena, self._commands)
 
     def _run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         with self._step(Step.PIPELINE):
@@ -263,13 +272,8 @@ class VulkanDevice:
             DriverRefused: they had not.
             DeviceFailure: the call fails.
         """
-        try:
+        with self._submission():
             self._commands.wait_idle()
-        except DeviceLost:
-            raise
-        except DeviceFailure as failure:
-            self._pending = failure.spent
-            raise
         if late := memory.late():
             text = f"vkWaitForFences returned VK_SUCCESS before the work had ended: {late} bytes changed until the queue was idle"
             raise DriverRefused(text, call="vkWaitForFences", spent=True)
@@ -299,14 +303,8 @@ class VulkanDevice:
             there, back = opaque.conversions(layout, self._arena.address, len(dispatches))
             if there:
                 around = self._conversions.recorder(there), self._conversions.recorder(back)
-        try:
+        with self._submission():
             self._commands.run(executable, layouts, layout, self._arena, dispatches, around, () if large is None else large.buffers)
-        except DeviceLost:
-            # Nothing runs on a lost device.
-            raise
-        except DeviceFailure as failure:
-            self._pending = failure.spent
-            raise
 
     @contextmanager
     def _step(self, step: Step) -> Iterator[None]:

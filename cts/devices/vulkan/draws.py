@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from cts.devices.vulkan.api import CData, load, made
+from cts.devices.vulkan.api import CData, created, load, made
 from cts.devices.vulkan.executable import Executable
+from cts.devices.vulkan.structures import structure
 from generators.kernel import Dispatch
 from generators.spirv.assemble import assemble
 from generators.spirv.covering_triangle import CORNERS, COVERING_TRIANGLE
@@ -41,14 +42,8 @@ class Draws:
         ffi, lib = vulkan.ffi, vulkan.lib
         pipeline = self._pipeline(draw, stage, layout, following, cache)
         size = _extent(draw)
-        begin_info = ffi.new(
-            "VkRenderPassBeginInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
-                "renderPass": self._pass(),
-                "framebuffer": self._framebuffer(size),
-                "renderArea": {"extent": size},
-            },
+        begin_info = structure(
+            "VkRenderPassBeginInfo", renderPass=self._pass(), framebuffer=self._framebuffer(size), renderArea={"extent": size}
         )
         vertices = CORNERS if draw.stage == "fragment" else draw.width
 
@@ -78,61 +73,33 @@ class Draws:
         stages[0] = stage
         name = ffi.new("char[]", b"main")
         if in_fragments:
-            stages[1].sType = vulkan.VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO
-            stages[1].stage = vulkan.VK_SHADER_STAGE_VERTEX_BIT
-            stages[1].module = self._triangle_module()
-            stages[1].pName = name
-        inputs = ffi.new(
-            "VkPipelineVertexInputStateCreateInfo*", {"sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO}
-        )
+            vertex, module = vulkan.VK_SHADER_STAGE_VERTEX_BIT, self._triangle_module()
+            stages[1] = structure("VkPipelineShaderStageCreateInfo", stage=vertex, module=module, pName=name)[0]
+        inputs = structure("VkPipelineVertexInputStateCreateInfo")
         topology = vulkan.VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST if in_fragments else vulkan.VK_PRIMITIVE_TOPOLOGY_POINT_LIST
-        assembly = ffi.new(
-            "VkPipelineInputAssemblyStateCreateInfo*",
-            {"sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO, "topology": topology},
-        )
+        assembly = structure("VkPipelineInputAssemblyStateCreateInfo", topology=topology)
         size = _extent(draw)
         viewport = ffi.new("VkViewport*", {"width": size["width"], "height": size["height"], "maxDepth": 1.0})
         scissor = ffi.new("VkRect2D*", {"extent": size})
-        viewports = ffi.new(
-            "VkPipelineViewportStateCreateInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO,
-                "viewportCount": 1,
-                "pViewports": viewport,
-                "scissorCount": 1,
-                "pScissors": scissor,
-            },
+        viewports = structure("VkPipelineViewportStateCreateInfo", viewportCount=1, pViewports=viewport, scissorCount=1, pScissors=scissor)
+        rasterization = structure(
+            "VkPipelineRasterizationStateCreateInfo",
+            rasterizerDiscardEnable=not in_fragments,
+            polygonMode=vulkan.VK_POLYGON_MODE_FILL,
+            cullMode=vulkan.VK_CULL_MODE_NONE,
+            lineWidth=1.0,
         )
-        rasterization = ffi.new(
-            "VkPipelineRasterizationStateCreateInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO,
-                "rasterizerDiscardEnable": not in_fragments,
-                "polygonMode": vulkan.VK_POLYGON_MODE_FILL,
-                "cullMode": vulkan.VK_CULL_MODE_NONE,
-                "lineWidth": 1.0,
-            },
-        )
-        samples = ffi.new(
-            "VkPipelineMultisampleStateCreateInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO,
-                "rasterizationSamples": vulkan.VK_SAMPLE_COUNT_1_BIT,
-            },
-        )
-        info = ffi.new(
-            "VkGraphicsPipelineCreateInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
-                "pNext": following,
-                "stageCount": len(stages),
-                "pStages": stages,
-                "pVertexInputState": inputs,
-                "pInputAssemblyState": assembly,
-                "pRasterizationState": rasterization,
-                "layout": layout,
-                "renderPass": self._pass(),
-            },
+        samples = structure("VkPipelineMultisampleStateCreateInfo", rasterizationSamples=vulkan.VK_SAMPLE_COUNT_1_BIT)
+        info = structure(
+            "VkGraphicsPipelineCreateInfo",
+            pNext=following,
+            stageCount=len(stages),
+            pStages=stages,
+            pVertexInputState=inputs,
+            pInputAssemblyState=assembly,
+            pRasterizationState=rasterization,
+            layout=layout,
+            renderPass=self._pass(),
         )
         if in_fragments:
             info.pViewportState, info.pMultisampleState = viewports, samples
@@ -146,12 +113,8 @@ class Draws:
             ffi, lib = vulkan.ffi, vulkan.lib
             words = assemble(COVERING_TRIANGLE)
             code = ffi.from_buffer("uint32_t[]", words)
-            info = ffi.new(
-                "VkShaderModuleCreateInfo*",
-                {"sType": vulkan.VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, "codeSize": len(words), "pCode": code},
-            )
-            module = ffi.new("VkShaderModule*")
-            self._triangle = made("vkCreateShaderModule", lib.vkCreateShaderModule(self._device, info, ffi.NULL, module), module)
+            info = structure("VkShaderModuleCreateInfo", codeSize=len(words), pCode=code)
+            self._triangle = created(lib, "VkShaderModule", self._device, info)
         return self._triangle
 
     def _pass(self) -> CData:
@@ -160,27 +123,15 @@ class Draws:
             vulkan = self._vulkan
             ffi, lib = vulkan.ffi, vulkan.lib
             subpass = ffi.new("VkSubpassDescription*", {"pipelineBindPoint": vulkan.VK_PIPELINE_BIND_POINT_GRAPHICS})
-            info = ffi.new(
-                "VkRenderPassCreateInfo*",
-                {"sType": vulkan.VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO, "subpassCount": 1, "pSubpasses": subpass},
-            )
-            render_pass = ffi.new("VkRenderPass*")
-            result = lib.vkCreateRenderPass(self._device, info, ffi.NULL, render_pass)
-            self._render_pass = made("vkCreateRenderPass", result, render_pass)
+            info = structure("VkRenderPassCreateInfo", subpassCount=1, pSubpasses=subpass)
+            self._render_pass = created(lib, "VkRenderPass", self._device, info)
         return self._render_pass
 
     def _framebuffer(self, size: dict[str, int]) -> CData:
         key = size["width"], size["height"]
         if key not in self._framebuffers:
-            vulkan = self._vulkan
-            ffi, lib = vulkan.ffi, vulkan.lib
-            info = ffi.new(
-                "VkFramebufferCreateInfo*",
-                {"sType": vulkan.VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO, "renderPass": self._pass(), **size, "layers": 1},
-            )
-            framebuffer = ffi.new("VkFramebuffer*")
-            result = lib.vkCreateFramebuffer(self._device, info, ffi.NULL, framebuffer)
-            self._framebuffers[key] = made("vkCreateFramebuffer", result, framebuffer)
+            info = structure("VkFramebufferCreateInfo", renderPass=self._pass(), **size, layers=1)
+            self._framebuffers[key] = created(self._vulkan.lib, "VkFramebuffer", self._device, info)
         return self._framebuffers[key]
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from cts.devices.device import DeviceError, DeviceFailure, NoVulkan
 from cts.devices.vulkan.api import ERROR_INCOMPATIBLE_DRIVER, CData, load, made, text
 from cts.devices.vulkan.lists import enumerate_all
+from cts.devices.vulkan.structures import structure
 
 VALIDATION_LAYER = "VK_LAYER_KHRONOS_validation"
 _DEBUG_UTILS = "VK_EXT_debug_utils"
@@ -54,25 +55,15 @@ class Instance:
             layers.append(ffi.new("char[]", VALIDATION_LAYER.encode()))
             extensions.append(ffi.new("char[]", _DEBUG_UTILS.encode()))
         application_name = ffi.new("char[]", b"vulkan-cooperative-cts")
-        application = ffi.new(
-            "VkApplicationInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                "pApplicationName": application_name,
-                "apiVersion": make_version(*API_VERSION),
-            },
-        )
+        application = structure("VkApplicationInfo", pApplicationName=application_name, apiVersion=make_version(*API_VERSION))
         layer_names, extension_names = ffi.new("char*[]", layers), ffi.new("char*[]", extensions)
-        info = ffi.new(
-            "VkInstanceCreateInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                "pApplicationInfo": application,
-                "enabledLayerCount": len(layers),
-                "ppEnabledLayerNames": layer_names,
-                "enabledExtensionCount": len(extensions),
-                "ppEnabledExtensionNames": extension_names,
-            },
+        info = structure(
+            "VkInstanceCreateInfo",
+            pApplicationInfo=application,
+            enabledLayerCount=len(layers),
+            ppEnabledLayerNames=layer_names,
+            enabledExtensionCount=len(extensions),
+            ppEnabledExtensionNames=extension_names,
         )
         messenger = self._messenger_info() if validation else None
         if messenger is not None:
@@ -94,6 +85,8 @@ class Instance:
         vulkan = self._vulkan
         ffi = vulkan.ffi
 
+        # Without the type GENERAL: the loader sends such messages about other drivers and layers.
+        kinds = vulkan.VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT
         severities = vulkan.VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | vulkan.VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT
 
         def heard(_severity: int, _kinds: int, data: CData, _user: CData) -> int:
@@ -101,15 +94,8 @@ class Instance:
             return 0
 
         self._callback = ffi.callback("PFN_vkDebugUtilsMessengerCallbackEXT", heard)
-        return ffi.new(
-            "VkDebugUtilsMessengerCreateInfoEXT*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
-                "messageSeverity": severities,
-                # Without the type GENERAL: the loader sends such messages about other drivers and layers.
-                "messageType": vulkan.VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
-                "pfnUserCallback": self._callback,
-            },
+        return structure(
+            "VkDebugUtilsMessengerCreateInfoEXT", messageSeverity=severities, messageType=kinds, pfnUserCallback=self._callback
         )
 
     def function(self, name: str) -> Any:

@@ -18,6 +18,7 @@ from cts.devices.vulkan.executable import Record
 from cts.devices.vulkan.guarded import Layout
 from cts.devices.vulkan.logical_device import LogicalDevice
 from cts.devices.vulkan.memory import Arena
+from cts.devices.vulkan.structures import structure
 from generators.kernel import BufferSlot
 from generators.windows import Windows
 
@@ -122,10 +123,7 @@ class LargeBuffers:
             bind.resourceOffset, bind.size, bind.memory, bind.memoryOffset = first, count, memory, position
             position += count
         of_buffer = ffi.new("VkSparseBufferMemoryBindInfo*", {"buffer": buffer, "bindCount": len(ranges), "pBinds": binds})
-        info = ffi.new(
-            "VkBindSparseInfo*",
-            {"sType": vulkan.VK_STRUCTURE_TYPE_BIND_SPARSE_INFO, "bufferBindCount": 1, "pBufferBinds": of_buffer},
-        )
+        info = structure("VkBindSparseInfo", bufferBindCount=1, pBufferBinds=of_buffer)
         check("vkQueueBindSparse", lib.vkQueueBindSparse(self._queue, 1, info, ffi.NULL), spent=True)
         check("vkQueueWaitIdle", lib.vkQueueWaitIdle(self._queue), spent=True)
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from cts.devices.capabilities import ENABLED_FEATURES
 from cts.devices.device import DeviceError, DriverRefused
-from cts.devices.vulkan.api import CData, load, made
+from cts.devices.vulkan.api import CData, created, load
 from cts.devices.vulkan.query import PhysicalDevice
-from cts.devices.vulkan.structures import Chain
+from cts.devices.vulkan.structures import Chain, structure
 
 
 @dataclass(frozen=True)
@@ -34,35 +34,23 @@ def create(physical: PhysicalDevice) -> LogicalDevice:
     family = physical.queue_family.index
     chain = Chain(physical.features.nodes)
     chain.enable(ENABLED_FEATURES, physical.features)
-    features = ffi.new("VkPhysicalDeviceFeatures2*", {"sType": vulkan.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, "pNext": chain.head})
+    features = structure("VkPhysicalDeviceFeatures2", pNext=chain.head)
     for name, _ in ffi.typeof("VkPhysicalDeviceFeatures").fields:
         if name in ENABLED_FEATURES and getattr(physical.core_features, name):
             setattr(features.features, name, 1)
-    extensions = [ffi.new("char[]", structure.extension.encode()) for structure in chain.nodes if structure.extension]
+    extensions = [ffi.new("char[]", node.extension.encode()) for node in chain.nodes if node.extension]
     extension_names = ffi.new("char*[]", extensions)
     priority = ffi.new("float[]", [1.0])
-    queue_info = ffi.new(
-        "VkDeviceQueueCreateInfo*",
-        {
-            "sType": vulkan.VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-            "queueFamilyIndex": family,
-            "queueCount": 1,
-            "pQueuePriorities": priority,
-        },
+    queue_info = structure("VkDeviceQueueCreateInfo", queueFamilyIndex=family, queueCount=1, pQueuePriorities=priority)
+    info = structure(
+        "VkDeviceCreateInfo",
+        pNext=features,
+        queueCreateInfoCount=1,
+        pQueueCreateInfos=queue_info,
+        enabledExtensionCount=len(extensions),
+        ppEnabledExtensionNames=extension_names,
     )
-    info = ffi.new(
-        "VkDeviceCreateInfo*",
-        {
-            "sType": vulkan.VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-            "pNext": features,
-            "queueCreateInfoCount": 1,
-            "pQueueCreateInfos": queue_info,
-            "enabledExtensionCount": len(extensions),
-            "ppEnabledExtensionNames": extension_names,
-        },
-    )
-    handle = ffi.new("VkDevice*")
-    device = made("vkCreateDevice", lib.vkCreateDevice(physical.handle, info, ffi.NULL, handle), handle)
+    device = created(lib, "VkDevice", physical.handle, info)
     queue = ffi.new("VkQueue*")
     lib.vkGetDeviceQueue(device, family, 0, queue)
     if not queue[0]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from cts.devices.device import DriverRefused
-from cts.devices.vulkan.api import INCOMPLETE, CData, check, load, made
+from cts.devices.vulkan.api import INCOMPLETE, CData, check, created, load
+from cts.devices.vulkan.structures import structure
 
 _MOST_BYTES = 1 << 28
 """The largest plausible size of a cache with one pipeline, in bytes."""
@@ -22,16 +23,8 @@ def pipeline_cache(device: CData, data: bytes = b"") -> Iterator[CData]:
     vulkan = load()
     ffi, lib = vulkan.ffi, vulkan.lib
     initial = ffi.from_buffer(data)
-    info = ffi.new(
-        "VkPipelineCacheCreateInfo*",
-        {
-            "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
-            "initialDataSize": len(data),
-            "pInitialData": initial if data else ffi.NULL,
-        },
-    )
-    cache = ffi.new("VkPipelineCache*")
-    handle = made("vkCreatePipelineCache", lib.vkCreatePipelineCache(device, info, ffi.NULL, cache), cache)
+    info = structure("VkPipelineCacheCreateInfo", initialDataSize=len(data), pInitialData=initial if data else ffi.NULL)
+    handle = created(lib, "VkPipelineCache", device, info)
     try:
         yield handle
     finally:

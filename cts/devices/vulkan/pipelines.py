@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from cts.devices.capabilities import STAGE_BITS
 from cts.devices.device import DeviceDescription
-from cts.devices.vulkan.api import CData, load, made
+from cts.devices.vulkan.api import CData, created, load, made
 from cts.devices.vulkan.draws import Draws
 from cts.devices.vulkan.executable import Executable
 from cts.devices.vulkan.instance import Instance
 from cts.devices.vulkan.pipeline_cache import cache_data, pipeline_cache
 from cts.devices.vulkan.shader_objects import ShaderObjects, in_turn
+from cts.devices.vulkan.structures import structure
 from cts.devices.vulkan.supplement import PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
 from generators.kernel import Kernel
 from generators.stages import Stage
@@ -106,19 +107,14 @@ class Pipelines:
             set_layouts.append(self._make_set_layout(shape, number))
         sets = ffi.new("VkDescriptorSetLayout[]", set_layouts)
         pushed = self._pushed(shape)
-        info = ffi.new(
-            "VkPipelineLayoutCreateInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-                "setLayoutCount": shape.sets,
-                "pSetLayouts": sets,
-                "pushConstantRangeCount": 1 if shape.push_constant_bytes else 0,
-                "pPushConstantRanges": pushed,
-            },
+        info = structure(
+            "VkPipelineLayoutCreateInfo",
+            setLayoutCount=shape.sets,
+            pSetLayouts=sets,
+            pushConstantRangeCount=1 if shape.push_constant_bytes else 0,
+            pPushConstantRanges=pushed,
         )
-        pipeline_layout = ffi.new("VkPipelineLayout*")
-        made("vkCreatePipelineLayout", lib.vkCreatePipelineLayout(self._device, info, ffi.NULL, pipeline_layout), pipeline_layout)
-        return Layouts(tuple(set_layouts), pipeline_layout[0])
+        return Layouts(tuple(set_layouts), created(lib, "VkPipelineLayout", self._device, info))
 
     def _make_set_layout(self, shape: Shape, number: int) -> CData:
         """Return the VkDescriptorSetLayout of a set."""
@@ -131,16 +127,8 @@ class Pipelines:
             entry.descriptorType = descriptor_type(is_uniform)
             entry.descriptorCount = count
             entry.stageFlags = STAGE_BITS[shape.stage]
-        info = ffi.new(
-            "VkDescriptorSetLayoutCreateInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-                "bindingCount": len(own),
-                "pBindings": bindings,
-            },
-        )
-        layout = ffi.new("VkDescriptorSetLayout*")
-        return made("vkCreateDescriptorSetLayout", lib.vkCreateDescriptorSetLayout(self._device, info, ffi.NULL, layout), layout)
+        info = structure("VkDescriptorSetLayoutCreateInfo", bindingCount=len(own), pBindings=bindings)
+        return created(lib, "VkDescriptorSetLayout", self._device, info)
 
     def _pushed(self, shape: Shape) -> CData:
         """Return the VkPushConstantRange of a shape."""
@@ -157,16 +145,12 @@ class Pipelines:
         if kernel.shader_object in ("spirv", "binary"):
             return self._shader_object(kernel)
         code = ffi.from_buffer("uint32_t[]", kernel.spirv)
-        module_info = ffi.new(
-            "VkShaderModuleCreateInfo*",
-            {"sType": vulkan.VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, "codeSize": len(kernel.spirv), "pCode": code},
-        )
-        module = ffi.new("VkShaderModule*")
-        made("vkCreateShaderModule", lib.vkCreateShaderModule(self._device, module_info, ffi.NULL, module), module)
+        module_info = structure("VkShaderModuleCreateInfo", codeSize=len(kernel.spirv), pCode=code)
+        module = created(lib, "VkShaderModule", self._device, module_info)
         try:
-            pipeline = self._through_cache(kernel, module[0]) if kernel.pipeline_cache else self._compile(kernel, module[0])
+            pipeline = self._through_cache(kernel, module) if kernel.pipeline_cache else self._compile(kernel, module)
         finally:
-            lib.vkDestroyShaderModule(self._device, module[0], ffi.NULL)
+            lib.vkDestroyShaderModule(self._device, module, ffi.NULL)
         if kernel.shader_object is None:
             return pipeline
         try:
@@ -201,13 +185,10 @@ class Pipelines:
         vulkan = self._vulkan
         ffi = vulkan.ffi
         # Only for the pipelines that need robust access: it would hide stray writes.
-        robustness = ffi.new(
-            "VkPipelineRobustnessCreateInfoEXT*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO_EXT,
-                "storageBuffers": vulkan.VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_2_EXT,
-                "uniformBuffers": vulkan.VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_2_EXT,
-            },
+        robustness = structure(
+            "VkPipelineRobustnessCreateInfoEXT",
+            storageBuffers=vulkan.VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_2_EXT,
+            uniformBuffers=vulkan.VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_2_EXT,
         )
         layout = self.layouts(shape_of(kernel)).pipeline
         following = robustness if kernel.robust else ffi.NULL
@@ -229,30 +210,23 @@ class Pipelines:
             "VkSpecializationInfo*", {"mapEntryCount": len(entries), "pMapEntries": entries, "dataSize": len(data), "pData": values}
         )
         required = kernel.required_subgroup_size
-        size = ffi.new(
-            "VkPipelineShaderStageRequiredSubgroupSizeCreateInfo*",
-            {
-                "sType": vulkan.VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
-                "requiredSubgroupSize": required or self._subgroup_size,
-            },
-        )
+        size = structure("VkPipelineShaderStageRequiredSubgroupSizeCreateInfo", requiredSubgroupSize=required or self._subgroup_size)
         name = ffi.new("char[]", kernel.entry_point.encode())
-        stage = ffi.new("VkPipelineShaderStageCreateInfo*")[0]
-        stage.sType = vulkan.VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO
+        stage = structure(
+            "VkPipelineShaderStageCreateInfo",
+            stage=STAGE_BITS[_stage(kernel)],
+            pName=name,
+            pSpecializationInfo=specialization,
+        )[0]
         if kernel.draw is None:
             stage.pNext = size if required or self._requires_size else ffi.NULL
             stage.flags = 0 if kernel.full_subgroups is False else self._stage_flags
-        stage.stage = STAGE_BITS[_stage(kernel)]
-        stage.pName = name
-        stage.pSpecializationInfo = specialization
         yield stage
 
     def _compute(self, stage: CData, layout: CData, following: CData, cache: CData) -> Executable:
         vulkan, device = self._vulkan, self._device
         ffi, lib = vulkan.ffi, vulkan.lib
-        info = ffi.new("VkComputePipelineCreateInfo*")
-        info.sType = vulkan.VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO
-        info.pNext, info.layout, info.stage = following, layout, stage
+        info = structure("VkComputePipelineCreateInfo", pNext=following, layout=layout, stage=stage)
         created = ffi.new("VkPipeline*")
         result = lib.vkCreateComputePipelines(device, cache, 1, info, ffi.NULL, created)
         pipeline = made("vkCreateComputePipelines", result, created)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from cts.devices.property_commands import PropertyAnswer, PropertyCall, fresh
 from cts.devices.vulkan.api import CData, address
 from cts.devices.vulkan.instance import Instance
-from cts.devices.vulkan.supplement import STRUCTURE_TYPES, supplement
+from cts.devices.vulkan.structures import structure
+from cts.devices.vulkan.supplement import supplement
 
 
 def ask(instance: Instance, physical_device: CData, call: PropertyCall) -> PropertyAnswer:
@@ -31,7 +32,11 @@ def _command(instance: Instance, call: PropertyCall) -> Callable[[CData, CData, 
         command = ffi.cast("QueryRows", address(instance.address(call.command)))
         return lambda device, count, array: int(command(device, count, array))
     asking, asked = ffi.cast("QueryRowsOf", address(instance.address(call.command))), call.info
-    name = "VkPhysicalDeviceCooperativeMatrixInfo2EXT"
-    members = (STRUCTURE_TYPES[name], ffi.NULL, asked.scope, asked.invocations, asked.subgroup_size, asked.flags)
-    info = ffi.new(f"{name}*", members)
+    info = structure(
+        "VkPhysicalDeviceCooperativeMatrixInfo2EXT",
+        scope=asked.scope,
+        invocations=asked.invocations,
+        subgroupSize=asked.subgroup_size,
+        flags=asked.flags,
+    )
     return lambda device, count, array: int(asking(device, info, count, array))

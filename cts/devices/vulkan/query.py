@@ -15,8 +15,8 @@ from cts.devices.vulkan.lists import enumerate_all, told
 from cts.devices.vulkan.property_commands import ask
 from cts.devices.vulkan.queues import QueueFamily, compute_family
 from cts.devices.vulkan.rows_by_subgroup_size import rows_by_subgroup_size
-from cts.devices.vulkan.structures import FEATURES, PROPERTIES, Chain, supported
-from cts.devices.vulkan.supplement import PACKED_COMPONENT_TYPES, STRUCTURE_TYPES, supplement
+from cts.devices.vulkan.structures import FEATURES, PROPERTIES, Chain, declaring, structure, structure_type, supported
+from cts.devices.vulkan.supplement import PACKED_COMPONENT_TYPES, supplement
 from generators.types import COMPONENT_TYPES
 
 _DEVICE_TYPES = {0: "other", 1: "integrated", 2: "discrete", 3: "virtual", 4: "cpu"}
@@ -140,12 +140,8 @@ def _filled(handle: CData, version: tuple[int, int], features: Chain, properties
     """Fill in both chains. Return VkPhysicalDeviceFeatures and VkPhysicalDeviceLimits."""
     vulkan = load()
     ffi, lib = vulkan.ffi, vulkan.lib
-    all_features = ffi.new(
-        "VkPhysicalDeviceFeatures2*", {"sType": vulkan.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, "pNext": features.head}
-    )
-    all_properties = ffi.new(
-        "VkPhysicalDeviceProperties2*", {"sType": vulkan.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, "pNext": properties.head}
-    )
+    all_features = structure("VkPhysicalDeviceFeatures2", pNext=features.head)
+    all_properties = structure("VkPhysicalDeviceProperties2", pNext=properties.head)
     if version >= (1, 1):
         lib.vkGetPhysicalDeviceFeatures2(handle, all_features)
         lib.vkGetPhysicalDeviceProperties2(handle, all_properties)
@@ -178,7 +174,7 @@ def _limits(core: CData, further: dict[str, int], stated: dict[str, bool]) -> di
 
 def _identity(basic: CData, properties: Chain) -> tuple[str, str]:
     """Return the UUID, and the driver's name and version, as far as the device's Vulkan version allows."""
-    nodes = {structure.name: node for structure, node in properties.nodes.items()}
+    nodes = {queried.name: node for queried, node in properties.nodes.items()}
     identity, driver = (nodes.get(f"VkPhysicalDeviceVulkan{version}Properties") for version in (11, 12))
     uuid = bytes(identity.deviceUUID).hex() if identity is not None else bytes(basic.pipelineCacheUUID).hex()
     if driver is None:
@@ -194,10 +190,9 @@ def _matrix_rows(instance: Instance, handle: CData, features: dict[str, bool]) -
     if not features.get("cooperativeMatrix"):
         return ()
     name = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
-    s_type = load().VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR
     rows = [
         MatrixRow(p.MSize, p.NSize, p.KSize, *_components(p), bool(p.saturatingAccumulation), int(p.scope))
-        for p in _ask(instance, handle, name, "VkCooperativeMatrixPropertiesKHR", load().ffi, s_type)
+        for p in _ask(instance, handle, name, "VkCooperativeMatrixPropertiesKHR")
     ]
     if features.get("cooperativeMatrixFlexibleDimensions"):
         name = "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"
@@ -213,7 +208,7 @@ def _matrix_rows(instance: Instance, handle: CData, features: dict[str, bool]) -
                 flexible=True,
                 invocations=p.workgroupInvocations,
             )
-            for p in _ask(instance, handle, name, type_, supplement(), STRUCTURE_TYPES[type_])
+            for p in _ask(instance, handle, name, type_)
         ]
     return tuple(rows)
 
@@ -225,8 +220,7 @@ def _components(row: CData) -> tuple[str, str, str, str]:
 def _vector_rows(instance: Instance, handle: CData, extensions: frozenset[str]) -> tuple[VectorRow, ...]:
     if "VK_NV_cooperative_vector" not in extensions:
         return ()
-    type_ = "VkCooperativeVectorPropertiesNV"
-    found = _ask(instance, handle, "vkGetPhysicalDeviceCooperativeVectorPropertiesNV", type_, supplement(), STRUCTURE_TYPES[type_])
+    found = _ask(instance, handle, "vkGetPhysicalDeviceCooperativeVectorPropertiesNV", "VkCooperativeVectorPropertiesNV")
     return tuple(
         VectorRow(
             _component(p.inputType),
@@ -240,12 +234,13 @@ def _vector_rows(instance: Instance, handle: CData, extensions: frozenset[str]) 
     )
 
 
-def _ask(instance: Instance, handle: CData, function: str, type_: str, ffi: Any, s_type: int) -> list[CData]:
+def _ask(instance: Instance, handle: CData, function: str, type_: str) -> list[CData]:
     """Return the entries of a property query. Query again while the list grows.
 
     Raises:
         DeviceFailure: the query fails, which differs from a device without entries.
     """
+    ffi, s_type = declaring(type_), structure_type(type_)
     query_rows = supplement().cast("QueryRows", address(instance.address(function)))
     device = supplement().cast("void*", address(handle))
 

@@ -11,6 +11,7 @@ from cts.devices.device import DriverRefused
 from cts.devices.vulkan.api import CData, check, load, made
 from cts.devices.vulkan.executable import Executable
 from cts.devices.vulkan.instance import Instance
+from cts.devices.vulkan.structures import structure
 from cts.devices.vulkan.supplement import PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
 from generators.kernel import Dispatch
 
@@ -54,8 +55,7 @@ class ShaderObjects:
         """
         vulkan, device = self._vulkan, self._device
         ffi = vulkan.ffi
-        info = ffi.new("VkShaderCreateInfoEXT*", layout)
-        info.sType = vulkan.VK_STRUCTURE_TYPE_SHADER_CREATE_INFO_EXT
+        info = structure("VkShaderCreateInfoEXT", **layout)
         info.pNext, info.stage, info.pName, info.pSpecializationInfo = stage.pNext, stage.stage, stage.pName, stage.pSpecializationInfo
         if stage.flags & PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT:
             info.flags = vulkan.VK_SHADER_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT

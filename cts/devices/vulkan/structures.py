@@ -1,9 +1,11 @@
-"""Chains of structures from either cffi instance: created by name, and read into dictionaries."""
+"""Structures from either cffi instance: created by name, chained, and read into dictionaries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from cts.devices.vulkan.api import CData, load
 from cts.devices.vulkan.supplement import STRUCTURE_TYPES, supplement
@@ -17,55 +19,24 @@ class QueriedStructure:
         name: C name of the structure.
         extension: the extension that must be supported; empty for a core structure.
         version: (major, minor) of Vulkan that must be supported.
-        constant: name of the VkStructureType in the ``vulkan`` package; empty if only the supplement has it.
     """
 
     name: str
     extension: str = ""
     version: tuple[int, int] = (1, 2)
-    constant: str = ""
 
 
 FEATURES = (
-    QueriedStructure("VkPhysicalDeviceVulkan11Features", "", (1, 2), "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES"),
-    QueriedStructure("VkPhysicalDeviceVulkan12Features", "", (1, 2), "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES"),
-    QueriedStructure("VkPhysicalDeviceVulkan13Features", "", (1, 3), "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES"),
-    QueriedStructure(
-        "VkPhysicalDeviceCooperativeMatrixFeaturesKHR",
-        "VK_KHR_cooperative_matrix",
-        constant="VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR",
-    ),
-    QueriedStructure(
-        "VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR",
-        "VK_KHR_workgroup_memory_explicit_layout",
-        constant="VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR",
-    ),
-    QueriedStructure(
-        "VkPhysicalDeviceShaderAtomicFloatFeaturesEXT",
-        "VK_EXT_shader_atomic_float",
-        constant="VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT",
-    ),
-    QueriedStructure(
-        "VkPhysicalDeviceShaderAtomicFloat2FeaturesEXT",
-        "VK_EXT_shader_atomic_float2",
-        constant="VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_2_FEATURES_EXT",
-    ),
-    QueriedStructure(
-        "VkPhysicalDevicePipelineRobustnessFeaturesEXT",
-        "VK_EXT_pipeline_robustness",
-        constant="VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_ROBUSTNESS_FEATURES_EXT",
-    ),
-    QueriedStructure(
-        "VkPhysicalDeviceRobustness2FeaturesEXT",
-        "VK_EXT_robustness2",
-        constant="VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT",
-    ),
-    QueriedStructure(
-        "VkPhysicalDeviceShaderObjectFeaturesEXT",
-        "VK_EXT_shader_object",
-        (1, 3),
-        "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT",
-    ),
+    QueriedStructure("VkPhysicalDeviceVulkan11Features"),
+    QueriedStructure("VkPhysicalDeviceVulkan12Features"),
+    QueriedStructure("VkPhysicalDeviceVulkan13Features", version=(1, 3)),
+    QueriedStructure("VkPhysicalDeviceCooperativeMatrixFeaturesKHR", "VK_KHR_cooperative_matrix"),
+    QueriedStructure("VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR", "VK_KHR_workgroup_memory_explicit_layout"),
+    QueriedStructure("VkPhysicalDeviceShaderAtomicFloatFeaturesEXT", "VK_EXT_shader_atomic_float"),
+    QueriedStructure("VkPhysicalDeviceShaderAtomicFloat2FeaturesEXT", "VK_EXT_shader_atomic_float2"),
+    QueriedStructure("VkPhysicalDevicePipelineRobustnessFeaturesEXT", "VK_EXT_pipeline_robustness"),
+    QueriedStructure("VkPhysicalDeviceRobustness2FeaturesEXT", "VK_EXT_robustness2"),
+    QueriedStructure("VkPhysicalDeviceShaderObjectFeaturesEXT", "VK_EXT_shader_object", (1, 3)),
     QueriedStructure("VkPhysicalDeviceCooperativeMatrix2FeaturesNV", "VK_NV_cooperative_matrix2"),
     QueriedStructure("VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT", "VK_EXT_cooperative_matrix_maintenance1"),
     QueriedStructure("VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV", "VK_NV_cooperative_matrix_decode_vector"),
@@ -83,14 +54,10 @@ FEATURES = (
 """All structures that have a feature of cts.devices.capabilities."""
 
 PROPERTIES = (
-    QueriedStructure("VkPhysicalDeviceVulkan11Properties", "", (1, 2), "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES"),
-    QueriedStructure("VkPhysicalDeviceVulkan12Properties", "", (1, 2), "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES"),
-    QueriedStructure("VkPhysicalDeviceVulkan13Properties", "", (1, 3), "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES"),
-    QueriedStructure(
-        "VkPhysicalDeviceCooperativeMatrixPropertiesKHR",
-        "VK_KHR_cooperative_matrix",
-        constant="VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR",
-    ),
+    QueriedStructure("VkPhysicalDeviceVulkan11Properties"),
+    QueriedStructure("VkPhysicalDeviceVulkan12Properties"),
+    QueriedStructure("VkPhysicalDeviceVulkan13Properties", version=(1, 3)),
+    QueriedStructure("VkPhysicalDeviceCooperativeMatrixPropertiesKHR", "VK_KHR_cooperative_matrix"),
     QueriedStructure("VkPhysicalDeviceCooperativeMatrix2PropertiesNV", "VK_NV_cooperative_matrix2"),
     QueriedStructure("VkPhysicalDeviceCooperativeVectorPropertiesNV", "VK_NV_cooperative_vector"),
 )
@@ -101,32 +68,50 @@ def supported(structures: Iterable[QueriedStructure], version: tuple[int, int], 
     return tuple(s for s in structures if version >= s.version and (not s.extension or s.extension in extensions))
 
 
+def declaring(name: str) -> Any:
+    """Return the cffi instance that declares a structure."""
+    return supplement() if name in STRUCTURE_TYPES else load().ffi
+
+
+@cache
+def _types() -> dict[str, int]:
+    """Return the package's VkStructureTypes by name, without underscores: where they are follows no rule."""
+    names = load().ffi.typeof("VkStructureType").relements
+    return {name.removeprefix("VK_STRUCTURE_TYPE").replace("_", ""): value for name, value in names.items()}
+
+
+def structure_type(name: str) -> int:
+    """Return the VkStructureType of a structure."""
+    return STRUCTURE_TYPES[name] if name in STRUCTURE_TYPES else _types()[name.removeprefix("Vk").upper()]
+
+
+def structure(name: str, **members: Any) -> CData:
+    """Return a pointer to a new structure with its sType. What its members point to is not kept alive."""
+    return declaring(name).new(f"{name}*", {"sType": structure_type(name), **members})
+
+
 class Chain:
     """Structures linked by pNext, in order. Keeps them alive."""
 
     def __init__(self, structures: Iterable[QueriedStructure]) -> None:
-        vulkan = load()
         self.nodes: dict[QueriedStructure, CData] = {}
         following = 0
-        for structure in reversed(tuple(structures)):
-            ffi = vulkan.ffi if structure.constant else supplement()
-            node = ffi.new(f"{structure.name}*")
-            node.sType = getattr(vulkan, structure.constant) if structure.constant else STRUCTURE_TYPES[structure.name]
-            node.pNext = ffi.cast("void*", following)
+        for queried in reversed(tuple(structures)):
+            ffi = declaring(queried.name)
+            node = structure(queried.name, pNext=ffi.cast("void*", following))
             following = int(ffi.cast("uintptr_t", node))
-            self.nodes[structure] = node
-        self.head = vulkan.ffi.cast("void*", following)
+            self.nodes[queried] = node
+        self.head = load().ffi.cast("void*", following)
 
-    def fields(self, structure: QueriedStructure) -> list[str]:
+    def fields(self, queried: QueriedStructure) -> list[str]:
         """Return the names of a structure's own members."""
-        ffi = load().ffi if structure.constant else supplement()
-        return [name for name, _ in ffi.typeof(structure.name).fields if name not in ("sType", "pNext")]
+        return [name for name, _ in declaring(queried.name).typeof(queried.name).fields if name not in ("sType", "pNext")]
 
     def read(self) -> dict[str, int]:
         """Return every scalar member by name. If several structures have a member of the same name, combine their values by bitwise or."""
         values: dict[str, int] = {}
-        for structure, node in self.nodes.items():
-            for name in self.fields(structure):
+        for queried, node in self.nodes.items():
+            for name in self.fields(queried):
                 value = getattr(node, name)
                 if isinstance(value, int):
                     values[name] = values.get(name, 0) | value
@@ -134,7 +119,7 @@ class Chain:
 
     def enable(self, wanted: frozenset[str], offered: Chain) -> None:
         """Set each wanted feature that is set in the same structure of ``offered``."""
-        for structure, node in self.nodes.items():
-            for name in self.fields(structure):
-                if name in wanted and getattr(offered.nodes[structure], name):
+        for queried, node in self.nodes.items():
+            for name in self.fields(queried):
+                if name in wanted and getattr(offered.nodes[queried], name):
                     setattr(node, name, 1)

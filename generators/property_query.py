@@ -14,14 +14,27 @@ Command = Literal[
     "vkGetPhysicalDeviceCooperativeMatrixProperties2EXT",
 ]
 
+ListRule = Literal["count", "all", "generous", "one_short", "one", "none", "repeated"]
+"""The rules of every command that lists structures."""
+
+DeviceRule = Literal[
+    "workgroup_invocations",
+    "workgroup_size",
+    "workgroup_count",
+    "shared_memory",
+    "push_constants",
+    "storage_buffers",
+    "memory_size",
+    "offset_alignment",
+    "subgroup_sizes",
+    "subgroup_operations",
+    "extension_features",
+    "extension_dependencies",
+]
+"""The rules about what a device says of itself."""
+
 Rule = Literal[
-    "count",
-    "all",
-    "generous",
-    "one_short",
-    "one",
-    "none",
-    "repeated",
+    ListRule,
     "values",
     "power_of_two",
     "scopes",
@@ -37,18 +50,7 @@ Rule = Literal[
     "decode_blocks",
     "matrix_required",
     "properties2_supported",
-    "workgroup_invocations",
-    "workgroup_size",
-    "workgroup_count",
-    "shared_memory",
-    "push_constants",
-    "storage_buffers",
-    "memory_size",
-    "offset_alignment",
-    "subgroup_sizes",
-    "subgroup_operations",
-    "extension_features",
-    "extension_dependencies",
+    DeviceRule,
 ]
 
 

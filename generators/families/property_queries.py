@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, make_dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from generators.parameters.declaration import declarations, parameter
 from generators.parameters.vocabulary import SCOPES
-from generators.property_query import Command, MatrixInfo, PropertyQuery, Rule
+from generators.property_query import Command, DeviceRule, ListRule, MatrixInfo, PropertyQuery, Rule
 from generators.types import Scope
 
 
@@ -79,22 +79,21 @@ def _rules(*rules: Rule) -> Mapping[str, Rule]:
     return MappingProxyType({rule: rule for rule in rules})
 
 
-_LISTS: tuple[Rule, ...] = ("count", "all", "generous", "one_short", "one", "none", "repeated")
-"""The rules of every command that lists structures."""
-
 BUILDERS: Mapping[str, PropertyQueries] = MappingProxyType(
     {
         "khr_cooperative_matrix": PropertyQueries(
-            "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", _rules(*_LISTS, "values", "power_of_two", "scopes", "stages"), "matrix"
+            "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
+            _rules(*get_args(ListRule), "values", "power_of_two", "scopes", "stages"),
+            "matrix",
         ),
         "ext_cooperative_matrix_maintenance1": PropertyQueries(
             "vkGetPhysicalDeviceCooperativeMatrixProperties2EXT",
-            _rules(*_LISTS, "values", "matrix_required", "power_of_two", "properties2_supported"),
+            _rules(*get_args(ListRule), "values", "matrix_required", "power_of_two", "properties2_supported"),
             takes=_MatrixInfo,
         ),
         "nv_cooperative_matrix2": PropertyQueries(
             "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",
-            _rules(*_LISTS, "values", "granularities", "largest_workgroup", "largest_dimension", "reserved_memory"),
+            _rules(*get_args(ListRule), "values", "granularities", "largest_workgroup", "largest_dimension", "reserved_memory"),
             "flexible",
         ),
         "nv_cooperative_matrix_decode_vector": PropertyQueries(
@@ -103,7 +102,7 @@ BUILDERS: Mapping[str, PropertyQueries] = MappingProxyType(
         "nv_cooperative_vector": PropertyQueries(
             "vkGetPhysicalDeviceCooperativeVectorPropertiesNV",
             {
-                **_rules(*_LISTS),
+                **_rules(*get_args(ListRule)),
                 "values": "vector_values",
                 "required": "vector_required",
                 "stages": "vector_stages",
@@ -112,20 +111,7 @@ BUILDERS: Mapping[str, PropertyQueries] = MappingProxyType(
         ),
         "vulkan": PropertyQueries(
             "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
-            _rules(
-                "workgroup_invocations",
-                "workgroup_size",
-                "workgroup_count",
-                "shared_memory",
-                "push_constants",
-                "storage_buffers",
-                "memory_size",
-                "offset_alignment",
-                "subgroup_sizes",
-                "subgroup_operations",
-                "extension_features",
-                "extension_dependencies",
-            ),
+            _rules(*get_args(DeviceRule)),
         ),
     }
 )

@@ -56,6 +56,23 @@ class NumberParameters:
 
 
 @dataclass(frozen=True)
+class Form:
+    """A form of control flow.
+
+    Attributes:
+        write: writes the chain.
+        largest: the largest n of a form that runs n times; None for other forms.
+        compares: whether a relation decides.
+        hinted: whether an instruction takes a hint.
+    """
+
+    write: Callable[[ChainWriter, Decisions], None]
+    largest: int | None = None
+    compares: bool = True
+    hinted: bool = True
+
+
+@dataclass(frozen=True)
 class CallForm:
     """A form of functions, calls and variables.
 

@@ -79,21 +79,21 @@ def _rules(*rules: Rule) -> Mapping[str, Rule]:
     return MappingProxyType({rule: rule for rule in rules})
 
 
-_LISTS: tuple[Rule, ...] = get_args(ListRule)
-
 BUILDERS: Mapping[str, PropertyQueries] = MappingProxyType(
     {
         "khr_cooperative_matrix": PropertyQueries(
-            "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", _rules(*_LISTS, "values", "power_of_two", "scopes", "stages"), "matrix"
+            "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
+            _rules(*get_args(ListRule), "values", "power_of_two", "scopes", "stages"),
+            "matrix",
         ),
         "ext_cooperative_matrix_maintenance1": PropertyQueries(
             "vkGetPhysicalDeviceCooperativeMatrixProperties2EXT",
-            _rules(*_LISTS, "values", "matrix_required", "power_of_two", "properties2_supported"),
+            _rules(*get_args(ListRule), "values", "matrix_required", "power_of_two", "properties2_supported"),
             takes=_MatrixInfo,
         ),
         "nv_cooperative_matrix2": PropertyQueries(
             "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",
-            _rules(*_LISTS, "values", "granularities", "largest_workgroup", "largest_dimension", "reserved_memory"),
+            _rules(*get_args(ListRule), "values", "granularities", "largest_workgroup", "largest_dimension", "reserved_memory"),
             "flexible",
         ),
         "nv_cooperative_matrix_decode_vector": PropertyQueries(
@@ -102,7 +102,7 @@ BUILDERS: Mapping[str, PropertyQueries] = MappingProxyType(
         "nv_cooperative_vector": PropertyQueries(
             "vkGetPhysicalDeviceCooperativeVectorPropertiesNV",
             {
-                **_rules(*_LISTS),
+                **_rules(*get_args(ListRule)),
                 "values": "vector_values",
                 "required": "vector_required",
                 "stages": "vector_stages",

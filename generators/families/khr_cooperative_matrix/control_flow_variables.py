@@ -279,7 +279,7 @@ class SubcaseParameters(NumberParameters, Parameters):
     """The parameters of a subcase."""
 
 
-PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {**ROW_FITS}
+PREDICATES = ROW_FITS
 
 
 def build(parameters: Parameters) -> Built:

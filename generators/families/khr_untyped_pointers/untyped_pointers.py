@@ -12,6 +12,7 @@ from generators.inputs.patterns import pattern_bits
 from generators.layouts.byte_tiles import ByteTiles
 from generators.layouts.matrix_arrays import WORKGROUP_BYTES
 from generators.layouts.placement import PointeeName, pointee_of
+from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
@@ -163,7 +164,6 @@ def build(parameters: Parameters) -> Built:
             if array.role == "input":
                 pattern = parameters.pattern if array.name == "source" else "bits"
                 inputs[array.name] = pattern_bits(pattern, component, array.count, rng).view(np.uint8)
-        wanted = {operand.name for operand in program.operands if operand.source in ("push_constant", "buffer")}
-        return Subcase(name, inputs, {operand: value for operand, value in strides.items() if operand in wanted})
+        return Subcase(name, inputs, run_time_operands(program, strides))
 
     return Built(program, draw)

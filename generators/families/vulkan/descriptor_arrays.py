@@ -10,6 +10,7 @@ import numpy as np
 
 from generators.inputs.patterns import pattern_bits
 from generators.layouts.byte_tiles import ByteTiles
+from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
@@ -135,7 +136,6 @@ def build(parameters: Parameters) -> Built:
             bits = pattern_bits(parameters.pattern, component, array.count + skipped, rng)[skipped:]
             inputs[array.name] = np.ascontiguousarray(bits).view(np.uint8)
         chosen = 0 if parameters.which == "first" else last
-        given = any(operand.name == "which" and operand.source in ("push_constant", "buffer") for operand in program.operands)
-        return Subcase(name, inputs, {"which": chosen} if given else {})
+        return Subcase(name, inputs, run_time_operands(program, {"which": chosen}))
 
     return Built(program, draw)

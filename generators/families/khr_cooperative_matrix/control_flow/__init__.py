@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from generators.chains.cases import ROW_FITS, ChainParameters, Decider, begin
+from generators.chains.cases import ROW_FITS, ChainParameters, Decider, Form, begin
 from generators.chains.decisions import Decisions
-from generators.families.khr_cooperative_matrix.control_flow.forms import Form
 from generators.families.khr_cooperative_matrix.control_flow.loops import LOOPS
 from generators.families.khr_cooperative_matrix.control_flow.selections import SELECTIONS
 from generators.parameters.declaration import parameter

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Literal
 
+from generators.chains.cases import Form
 from generators.chains.decisions import Decisions
 from generators.chains.tiles import ChainWriter
-from generators.families.khr_cooperative_matrix.control_flow.forms import Form
 from generators.program.control_flow import Condition
 from generators.program.values import Matrix, Scalar
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from generators.chains.cases import Form
 from generators.chains.decisions import Decisions
 from generators.chains.tiles import ChainWriter
-from generators.families.khr_cooperative_matrix.control_flow.forms import Form
 from generators.inputs.patterns import counted_bytes
 from generators.numerics.formats import bits_of
 from generators.program.control_flow import Arm, Condition, Merged

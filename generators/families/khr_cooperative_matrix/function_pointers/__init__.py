@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from generators.chains.cases import ROW_FITS, CallForm, CallParameters, NumberParameters, build_calls
@@ -31,7 +31,7 @@ class SubcaseParameters(NumberParameters, Parameters):
     """The parameters of a subcase."""
 
 
-PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {**ROW_FITS}
+PREDICATES = ROW_FITS
 
 
 def build(parameters: Parameters) -> Built:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from generators.chains.cases import ROW_FITS, CallForm, CallParameters, NumberParameters, build_calls
@@ -187,7 +187,7 @@ class SubcaseParameters(NumberParameters, Parameters):
     """The parameters of a subcase."""
 
 
-PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {**ROW_FITS}
+PREDICATES = ROW_FITS
 
 
 def build(parameters: Parameters) -> Built:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 from generators.layouts.blocked_tensors import BlockSetting, Last, Place, ViewUse, parse_block
+from generators.layouts.selecting_products import is_multiplied
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneTensor, Rank
 from generators.parameters.vocabulary import CLAMP_MODES, STORAGE_CLASSES
@@ -59,3 +61,9 @@ class BlockedTensorLoad(OneTensor):
     setting: BlockSetting = parameter("when the block size is set", default="before", labels=_SETTINGS)
     view: ViewUse = parameter("the tensor view of the load", default="none", labels=_VIEWS)
     storage: StorageClass = parameter("where the tensor is", default="storage_buffer", labels=_BUFFERS)
+    then: Literal["store", "muladd"] = parameter("what is done with the matrix", default="store")
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether the matrix can be multiplied, if the case multiplies it."""
+        return self.then == "store" or is_multiplied(self.matrix_type)

@@ -130,7 +130,7 @@ class BlockedLoads:
                 inputs["table"] = TABLE.view(np.uint8).copy()
             elif array.name in ("other", "addend"):
                 inputs[array.name] = factor_or_addend(array.name, type_, array.pointee.component, instances, array.count, rng)
-        return Subcase(name, inputs, dict(self.writer.operands))
+        return Subcase(name, inputs)
 
 
 def _view(writer: TensorWriter, parameters: BlockedTensorLoad) -> TensorView | None:

@@ -80,15 +80,13 @@ class TensorWriter:
         signed: whether they are s32; offsets of slices always are.
 
     Attributes:
-        operands: values of the operands that a subcase must supply, by name.
-        other_operands: values of the same operands in dispatches with the other numbers.
+        other_operands: values of operands in dispatches with the other numbers, by name.
     """
 
     def __init__(self, builder: ProgramBuilder, source: Source, signed: bool = False) -> None:
         self.builder = builder
         self.source = source
         self.signed = signed
-        self.operands: dict[str, int] = {}
         self.other_operands: dict[str, int] = {}
 
     def number(self, name: str, number: Number, signed: bool | None = None, default: int | None = None) -> ScalarValue:
@@ -99,11 +97,9 @@ class TensorWriter:
         value %= _WORD
         if self.source == "literal":
             return self.builder.literal(value, component)
-        operand = self.builder.operand(name, component, self.source, value, (value + 1 if default is None else default) % _WORD)
         if self.source != "specialization":
-            self.operands[name] = value
             self.other_operands[name] = other % _WORD
-        return operand
+        return self.builder.operand(name, component, self.source, value, (value + 1 if default is None else default) % _WORD)
 
     def numbers(self, name: str, setting: str, values: Sequence[Number | ScalarValue]) -> tuple[ScalarValue, ...]:
         """Return the operands of a setting; numbers come from the writer's source."""

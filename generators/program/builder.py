@@ -120,13 +120,14 @@ class ProgramBuilder:
         return array
 
     def operand(self, name: str, component: ComponentType, source: Source, value: int | None = None, default: int | None = None) -> Operand:
-        """Declare a scalar from outside. ``value`` is for a literal or a specialization constant; ``default`` is the constant's default in
-        the module."""
+        """Declare a scalar from outside. ``value`` is its value in every subcase that does not give another; ``default`` is the
+        default of a specialization constant in the module."""
         constant_id = None
         if source == "specialization":
             constant_id = self._first_constant + sum(o.source == "specialization" for o in self._operands)
         fixed = source in ("literal", "specialization")
-        operand = Operand(name, component, source, value if fixed else None, constant_id, default if constant_id is not None else None)
+        default = default if constant_id is not None else None
+        operand = Operand(name, component, source, value if fixed else None, constant_id, default, None if fixed else value)
         if source != "literal":
             self._operands.append(operand)
         return operand

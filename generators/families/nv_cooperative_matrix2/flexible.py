@@ -274,7 +274,7 @@ class _FlexibleMatrices:
                 operands = _positive(operands, self.row)
             drawn = {"a": operands.a, "b": operands.b, "c": operands.c[:, None]}
         arrays = {array: self.arrays[array].tiles.contents(data, rng) for array, data in drawn.items()}
-        return Subcase(name, arrays | fills(program, rng), self.tensors.operands)
+        return Subcase(name, arrays | fills(program, rng))
 
 
 def _operands(chain: Chain, second: bool, rng: np.random.Generator) -> Operands:

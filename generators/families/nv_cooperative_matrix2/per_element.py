@@ -77,7 +77,6 @@ class _Around:
     """Gives the function of a case access to the program.
 
     Attributes:
-        operands: values of the operands that a subcase must supply, by name.
         tables: names of the arrays that the function reads.
     """
 
@@ -85,7 +84,6 @@ class _Around:
         self.parameters = parameters
         self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups, maintenance1=parameters.maintenance1)
         self.type = parameters.matrix_type
-        self.operands: dict[str, int] = {}
         self.tables: set[str] = set()
         self.source = matrix_in(self.builder, "source", self.type)
 
@@ -95,10 +93,7 @@ class _Around:
         if source == "literal":
             return self.builder.literal(bits, component)
         # Change one bit of the significand or of the number, so floats stay normal.
-        operand = self.builder.operand(name, component, source, bits, bits ^ 1)
-        if source != "specialization":
-            self.operands[name] = bits
-        return operand
+        return self.builder.operand(name, component, source, bits, bits ^ 1)
 
     def matrix(self, name: str) -> Matrix:
         """Return another matrix, or the matrix to which the function is applied."""
@@ -247,9 +242,7 @@ def build(parameters: Parameters) -> Built:
             else:
                 data = _elements(component, most, (instances, *around.type.shape), parameters.signs, rng)
                 inputs[array.name] = matrix_contents(around.type, data)
-        operands = dict(around.operands)
-        if parameters.form == "branch" and instances == 1:
-            operands["which"] = int(parameters.signs == "negative")
-        return Subcase(name, inputs, operands)
+        chosen = parameters.form == "branch" and instances == 1
+        return Subcase(name, inputs, {"which": int(parameters.signs == "negative")} if chosen else {})
 
     return Built(around.builder.build(), draw)

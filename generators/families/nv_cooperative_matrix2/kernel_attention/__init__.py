@@ -288,7 +288,7 @@ class _Attention:
         below[...] = np.where(few(others, below.shape, rng), below, 0)
         below[..., 0] = -(others * keys + 1) * (SCALE if row.result.is_float else 1)
         inputs = {which: self.tensors[which].contents(matrix.astype(row.a.dtype), rng) for which, matrix in numbers.items()}
-        return Subcase(name, inputs, self.writer.operands)
+        return Subcase(name, inputs)
 
     def _values(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
         """Draw values: arbitrary integers, or so few and so small floats that their weighted sums fit the bits that a multiply-add must

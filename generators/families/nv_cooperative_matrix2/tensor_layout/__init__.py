@@ -247,6 +247,6 @@ def build(parameters: Parameters) -> Built:
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = fills(program, rng)
         inputs["source"] = pattern_contents(program.array("source"), component, parameters.pattern, rng)
-        return Subcase(name, inputs, dict(writer.other_operands if parameters.moved else writer.operands))
+        return Subcase(name, inputs, writer.other_operands if parameters.moved else {})
 
     return Built(builder.build(), draw)

@@ -292,7 +292,7 @@ def _access(
                 before = matrix_in(builder, f"before{name}", type_)
         if parameters.object == "carried":
             matrix, carried = Value(f"current{name}", type_), list[Carried]()
-            with builder.loop(Value(f"iteration{name}", U32), builder.operand(f"trips{name}", U32, "push_constant"), carried):
+            with builder.loop(Value(f"iteration{name}", U32), builder.operand(f"trips{name}", U32, "push_constant", _TRIPS), carried):
                 carried.append(Carried(before, matrix, tensor.load(f"matrix{name}", type_, begin, matrix, layout, view)))
         else:
             matrix = tensor.load(f"matrix{name}", type_, begin, before, layout, view)
@@ -348,8 +348,6 @@ def build(parameters: Parameters) -> Built:
             if array.name.startswith("before"):
                 data = data.view(component.bits_dtype)[::-1].copy().view(np.uint8)
             inputs[array.name] = data
-        accesses = ("",) if derived is None else ("", "_derived")
-        trips = {f"trips{access}": _TRIPS for access in accesses} if parameters.object == "carried" else {}
-        return Subcase(name, inputs, writer.operands | trips)
+        return Subcase(name, inputs)
 
     return Built(builder.build(), draw)

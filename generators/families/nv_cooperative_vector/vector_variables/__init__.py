@@ -11,8 +11,7 @@ import numpy as np
 from generators.families.nv_cooperative_vector.vector_variables.parameters import PREDICATES, Index, Parameters
 from generators.inputs.patterns import normal_bits, tame_bits
 from generators.layouts.vector_arrays import VectorArray
-from generators.operands.run_time import run_time_operands
-from generators.program.builder import U32, ProgramBuilder
+from generators.program.builder import U32
 from generators.program.built import Built
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.control_flow import Condition
@@ -20,7 +19,6 @@ from generators.program.cooperative_vectors import CooperativeVectorConstant
 from generators.program.functions import Function, PointerParameter
 from generators.program.memory import Array, Pointee
 from generators.program.program import Program, Subcase
-from generators.program.shape import WorkgroupShape
 from generators.program.values import (
     Aggregate,
     AnyValue,
@@ -41,7 +39,7 @@ from generators.program.values import (
 )
 from generators.program.variables import Initializer, Path, Variable, leaves, length, part_type
 from generators.program.vector_builder import VectorBuilder
-from generators.types import ComponentType, Scope, StorageClass
+from generators.types import ComponentType, StorageClass
 
 __all__ = ["PREDICATES", "Parameters", "build"]
 
@@ -70,20 +68,14 @@ class _Slots:
 
 
 class _VectorVariablesWriter:
-    """Writes the program of one case.
-
-    Attributes:
-        given: value of each operand that a specialization constant or the host supplies.
-    """
+    """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        shape = WorkgroupShape(invocations=parameters.invocations)
-        self.builder = ProgramBuilder(Scope.WORKGROUP, workgroups=parameters.workgroups, shape=shape)
+        self.builder = parameters.builder()
         self.vectors = VectorBuilder(self.builder)
-        self.lanes = parameters.invocations * parameters.workgroups
+        self.lanes = parameters.lanes
         self.me = Value("me", U32)
-        self.given: dict[str, int] = {}
         self.length = self._extent("length", parameters.length, parameters.length + 3, parameters.length_from)
         self.count = self._extent("count", parameters.count, parameters.count + 1, parameters.count_from)
         self.type = self._holder()
@@ -111,10 +103,7 @@ class _VectorVariablesWriter:
         return value if source == "literal" else self.builder.operand(name, U32, source, value, default)
 
     def _operand(self, name: str, value: int, default: int) -> Operand:
-        source = self.parameters.source
-        if source != "literal":
-            self.given[name] = value
-        return self.builder.operand(name, U32, source, value, default)
+        return self.builder.operand(name, U32, self.parameters.source, value, default)
 
     def _own(self, name: str, used: bool) -> Array | None:
         """Declare an array with a number for each invocation, if the program uses it."""
@@ -421,7 +410,7 @@ def build(parameters: Parameters) -> Built:
     """Build a case: its program, and random bits with few repetitions."""
     writer = _VectorVariablesWriter(parameters)
 
-    def draw(name: str, _: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
+    def draw(name: str, _: Parameters, __: Program, rng: np.random.Generator) -> Subcase:
         inputs = {}
         for slots in writer.sources.values():
             place = slots.place
@@ -431,6 +420,6 @@ def build(parameters: Parameters) -> Built:
             if array is not None:
                 order = rng.permutation(max(writer.lanes, choices))[: writer.lanes] % choices
                 inputs[array.name] = np.ascontiguousarray(order).astype(np.uint32).view(np.uint8)
-        return Subcase(name, inputs, run_time_operands(program, writer.given))
+        return Subcase(name, inputs)
 
     return Built(writer.write(), draw)

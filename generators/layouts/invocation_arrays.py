@@ -46,8 +46,7 @@ class InvocationArrays:
         """Store the array to ``slot`` (u32)."""
         name = f"{value.name}_out"
         for i, at in enumerate(self._places(name, slot)):
-            part = Value(f"{name}_{i}", self.element)
-            self.builder.add(CompositeExtract(part, value, (i,)))
+            part = self.builder.result_of(CompositeExtract(Value(f"{name}_{i}", self.element), value, (i,)))
             self.builder.write(self.array, at, part)
 
     def _places(self, name: str, slot: ScalarValue) -> list[ScalarValue]:
@@ -64,16 +63,12 @@ def invocation_arrays(builder: ProgramBuilder, name: str, element: ComponentType
 
 def construct(builder: ProgramBuilder, name: str, type_: MatrixType, source: ArrayValue) -> Matrix:
     """Add the construction of a matrix from the arrays of its invocations."""
-    result = Value(name, type_)
-    builder.add(ConstructCoopMat(result, source))
-    return result
+    return builder.result_of(ConstructCoopMat(Value(name, type_), source))
 
 
 def extract(builder: ProgramBuilder, name: str, matrix: Matrix, type_: ArrayType) -> ArrayValue:
     """Add the extraction of a matrix's arrays."""
-    result = Value(name, type_)
-    builder.add(ExtractCoopMat(result, matrix))
-    return result
+    return builder.result_of(ExtractCoopMat(Value(name, type_), matrix))
 
 
 def packed(lines: np.ndarray, element: ComponentType, component: ComponentType, slots: int) -> np.ndarray:

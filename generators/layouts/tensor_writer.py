@@ -112,9 +112,7 @@ class TensorWriter:
 
     def created(self, name: str, type_: TensorLayoutType) -> TensorLayout:
         """Create a new layout."""
-        result = Value(name, type_)
-        self.builder.add(LayoutCreate(result))
-        return result
+        return self.builder.result_of(LayoutCreate(Value(name, type_)))
 
     def changed(self, name: str, layout: TensorLayout, *steps: LayoutStep) -> TensorLayout:
         """Return ``layout`` after ``steps``; each step's result is called ``name`` with the index of the step."""
@@ -130,8 +128,7 @@ class TensorWriter:
 
     def view(self, name: str, type_: TensorViewType, *steps: ViewStep) -> TensorView:
         """Return a new view after ``steps``."""
-        view = Value(f"{name}_new", type_)
-        self.builder.add(ViewCreate(view))
+        view = self.builder.result_of(ViewCreate(Value(f"{name}_new", type_)))
         for i, (setting, values) in enumerate(steps):
             result = Value(f"{name}_{i}", type_)
             self.builder.add(ViewSet(result, view, setting, self.numbers(result.name, setting, values)))

@@ -20,7 +20,7 @@ from generators.program.functions import Argument, Call, Function
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
 from generators.program.memory import Array, OpaqueMatrices, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
-from generators.program.operation import Effect, Hint, Operation
+from generators.program.operation import Computation, Effect, Hint, Operation, Result
 from generators.program.pointers import ElementPointer, PointerLoad, PointerStore, pointer_type
 from generators.program.program import FIRST_FREE_CONSTANT_ID, Program
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarOperator
@@ -150,9 +150,7 @@ class ProgramBuilder:
 
     def built_in(self, name: str, which: BuiltInName) -> Scalar:
         """Return a number that the environment supplies to each invocation."""
-        result = Value(name, U32)
-        self._operations.append(BuiltInScalar(result, which))
-        return result
+        return self.result_of(BuiltInScalar(Value(name, U32), which))
 
     def workgroup_index(self, name: str) -> Scalar:
         """Return the index of the workgroup in the dispatch: the index along x, or, if there are workgroups along y or z, the linear index
@@ -168,9 +166,7 @@ class ProgramBuilder:
 
     def arithmetic(self, name: str, operator: ScalarOperator, left: ScalarValue, right: ScalarValue) -> Scalar:
         """Compute ``left`` (operator) ``right``."""
-        result = Value(name, left.type)
-        self._operations.append(ScalarArithmetic(result, operator, left, right))
-        return result
+        return self.result_of(ScalarArithmetic(Value(name, left.type), operator, left, right))
 
     def offset(self, name: str, first: ScalarValue, index: ScalarValue, pitch: int) -> Scalar:
         """Compute ``first`` + ``index`` * ``pitch``."""
@@ -189,33 +185,23 @@ class ProgramBuilder:
         robust: bool = False,
     ) -> Matrix:
         """Load a matrix from ``array``."""
-        result = Value(name, type_)
-        self._operations.append(MatrixLoad(result, array, first, stride, layout, memory, robust))
-        return result
+        return self.result_of(MatrixLoad(Value(name, type_), array, first, stride, layout, memory, robust))
 
     def splat(self, name: str, type_: MatrixType, value: ScalarValue, replicated: bool = False) -> Matrix:
         """Make a matrix of one value."""
-        result = Value(name, type_)
-        self._operations.append(MatrixSplat(result, value, replicated))
-        return result
+        return self.result_of(MatrixSplat(Value(name, type_), value, replicated))
 
     def constant(self, name: str, type_: MatrixType, value: Operand, replicated: bool = False, specializable: bool = False) -> Matrix:
         """Make a constant matrix of the module; ``value`` is a literal or a specialization constant."""
-        result = Value(name, type_)
-        self._operations.append(MatrixConstant(result, value, replicated, specializable))
-        return result
+        return self.result_of(MatrixConstant(Value(name, type_), value, replicated, specializable))
 
     def null(self, name: str, type_: MatrixType) -> Matrix:
         """Make a matrix of zeros: OpConstantNull."""
-        result = Value(name, type_)
-        self._operations.append(MatrixNull(result))
-        return result
+        return self.result_of(MatrixNull(Value(name, type_)))
 
     def undefined(self, name: str, type_: MatrixType, place: Literal["module", "function"]) -> Matrix:
         """Make a matrix with an undefined value, on which nothing may depend."""
-        result = Value(name, type_)
-        self._operations.append(MatrixUndefined(result, place))
-        return result
+        return self.result_of(MatrixUndefined(Value(name, type_), place))
 
     def read(self, name: str, array: Array, index: ScalarValue) -> Value[ComponentType | VectorType]:
         """Read element ``index`` of ``array``."""
@@ -250,33 +236,23 @@ class ProgramBuilder:
 
     def muladd(self, name: str, type_: MatrixType, a: Matrix, b: Matrix, c: Matrix, operands: MatrixOperands | None) -> Matrix:
         """Compute ``a`` x ``b`` + ``c``."""
-        result = Value(name, type_)
-        self._operations.append(MatrixMulAdd(result, a, b, c, operands))
-        return result
+        return self.result_of(MatrixMulAdd(Value(name, type_), a, b, c, operands))
 
     def convert(self, name: str, matrix: Matrix, component: ComponentType, conversion: Conversion, saturating: bool = False) -> Matrix:
         """Convert ``matrix`` to ``component``."""
-        result = Value(name, replace(matrix.type, component=component))
-        self._operations.append(MatrixConvert(result, matrix, conversion, saturating))
-        return result
+        return self.result_of(MatrixConvert(Value(name, replace(matrix.type, component=component)), matrix, conversion, saturating))
 
     def negate(self, name: str, operand: Matrix) -> Matrix:
         """Compute -``operand``, element by element."""
-        result = Value(name, operand.type)
-        self._operations.append(MatrixNegate(result, operand))
-        return result
+        return self.result_of(MatrixNegate(Value(name, operand.type), operand))
 
     def elementwise(self, name: str, operator: Operator, left: Matrix, right: Matrix, no_contraction: bool = False) -> Matrix:
         """Compute ``left`` (operator) ``right``, element by element."""
-        result = Value(name, left.type)
-        self._operations.append(MatrixArithmetic(result, operator, left, right, no_contraction))
-        return result
+        return self.result_of(MatrixArithmetic(Value(name, left.type), operator, left, right, no_contraction))
 
     def times_scalar(self, name: str, matrix: Matrix, scalar: ScalarValue, no_contraction: bool = False) -> Matrix:
         """Compute ``matrix`` * ``scalar``."""
-        result = Value(name, matrix.type)
-        self._operations.append(MatrixTimesScalar(result, matrix, scalar, no_contraction))
-        return result
+        return self.result_of(MatrixTimesScalar(Value(name, matrix.type), matrix, scalar, no_contraction))
 
     def barrier(self, scope: MemoryScope = MemoryScope.WORKGROUP, handover: Handover = "barrier") -> None:
         """Add a control barrier, by default of the workgroup."""
@@ -292,9 +268,7 @@ class ProgramBuilder:
 
     def get(self, name: str, variable: Variable, *path: int | ScalarValue) -> AnyValue:
         """Load the part of ``variable`` that ``path`` leads to."""
-        result = Value(name, part_type(variable.type, path))
-        self._operations.append(VariableLoad(result, variable, path))
-        return result
+        return self.result_of(VariableLoad(Value(name, part_type(variable.type, path)), variable, path))
 
     def get_matrix(self, name: str, variable: Variable, *path: int | ScalarValue) -> Matrix:
         """Load the matrix in ``variable`` that ``path`` leads to."""
@@ -314,27 +288,27 @@ class ProgramBuilder:
 
     def element_pointer(self, name: str, array: Array, index: ScalarValue, strided: bool = False) -> Pointer:
         """Make a pointer to an element of ``array``."""
-        result = Value(name, pointer_type(array, strided))
-        self._operations.append(ElementPointer(result, (array,), index))
-        return result
+        return self.result_of(ElementPointer(Value(name, pointer_type(array, strided)), (array,), index))
 
     def descriptor_pointer(
         self, name: str, arrays: Sequence[Array], which: ScalarValue, index: ScalarValue, non_uniform: bool = False
     ) -> Pointer:
         """Make a pointer to an element of one of ``arrays``, an array of descriptors."""
-        result = Value(name, pointer_type(arrays[0]))
-        self._operations.append(ElementPointer(result, tuple(arrays), index, which, non_uniform))
-        return result
+        return self.result_of(ElementPointer(Value(name, pointer_type(arrays[0])), tuple(arrays), index, which, non_uniform))
 
     def load_through(self, name: str, type_: MatrixType, pointer: Pointer, stride: ScalarValue, layout: MemoryLayout) -> Matrix:
         """Load a matrix through a pointer."""
-        result = Value(name, type_)
-        self._operations.append(PointerLoad(result, pointer, stride, layout))
-        return result
+        return self.result_of(PointerLoad(Value(name, type_), pointer, stride, layout))
 
     def store_through(self, matrix: Matrix, pointer: Pointer, stride: ScalarValue, layout: MemoryLayout) -> None:
         """Store ``matrix`` through a pointer."""
         self._operations.append(PointerStore(matrix, pointer, stride, layout))
+
+    def result_of(self, operation: Computation[Result]) -> Result:
+        """Add an operation and return its result."""
+        assert isinstance(operation, Operation), "only operations have results"
+        self._operations.append(operation)
+        return operation.result
 
     def add(self, operation: Operation) -> None:
         """Add an operation that has no builder method."""

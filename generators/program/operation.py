@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol, TypeVar
+
+Result = TypeVar("Result", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,14 @@ class InvocationOperation(Operation):
 @dataclass(frozen=True)
 class Effect(Operation):
     """States the effect of code on whole arrays and matrices. The reference model performs it; no emitter knows it."""
+
+
+class Computation(Protocol[Result]):
+    """An operation with one result."""
+
+    @property
+    def result(self) -> Result:
+        """The result."""
 
 
 Hint = Literal["none", "for", "against"]

@@ -216,9 +216,7 @@ class _FlexibleMatrices:
             return source.load()
         type_ = source.tiles.type
         before = builder.splat(f"before_{name}", type_, builder.literal(1, type_.component))
-        result = Value(f"matrix_{name}", type_)
-        builder.add(TensorLoad(result, source.array, source.first(), before, self.layout(name)))
-        return result
+        return builder.result_of(TensorLoad(Value(f"matrix_{name}", type_), source.array, source.first(), before, self.layout(name)))
 
     def store(self, matrix: Matrix, name: str) -> None:
         """Store ``matrix`` to array ``name``."""

@@ -110,9 +110,7 @@ class _Around:
 
     def apply(self, name: str, matrix: Matrix, function: Function, extra: tuple[ExtraOperand, ...]) -> Matrix:
         """Apply a function to a matrix."""
-        result = Value(name, self.type)
-        self.builder.add(PerElement(result, matrix, function, extra))
-        return result
+        return self.builder.result_of(PerElement(Value(name, self.type), matrix, function, extra))
 
 
 class _NoProgram:

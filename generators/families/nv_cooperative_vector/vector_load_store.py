@@ -113,8 +113,7 @@ class _VectorLoadStoreWriter:
         builder, integer = self.builder, self.parameters.integer
         number = slot
         if integer is not _U32:
-            number = Value(f"{name}_slot", integer)
-            builder.add(ScalarConvert(number, slot))
+            number = builder.result_of(ScalarConvert(Value(f"{name}_slot", integer), slot))
         scaled = builder.arithmetic(f"{name}_scaled", "multiply", number, builder.literal(self.slots.pitch, integer))
         return builder.arithmetic(name, "add", scaled, first)
 

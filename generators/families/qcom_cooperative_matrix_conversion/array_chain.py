@@ -241,8 +241,7 @@ class _Writer:
         current, carried = Value("current", self.sum_type), list[Carried]()
         with builder.loop(step, builder.literal(self.parts), carried):
             scaled = builder.arithmetic("scaled", "multiply", step, builder.literal(length))
-            start = Value("begin", _S32)
-            builder.add(ScalarConvert(start, scaled))
+            start = builder.result_of(ScalarConvert(Value("begin", _S32), scaled))
             carried.append(Carried(before, current, self._multiplied("", self._part("", rows, start), step, current)))
         self.sum.store(current)
 

@@ -88,8 +88,7 @@ def build(parameters: Parameters) -> Built:
         return (source.load(f"{prefix}given", slot),)
 
     def compute(prefix: str, operands: Sequence[Any]) -> ArrayValue:
-        result = Value(f"{prefix}cast", parameters.between)
-        builder.add(BitCastArray(result, operands[0]))
+        result = builder.result_of(BitCastArray(Value(f"{prefix}cast", parameters.between), operands[0]))
         if parameters.way == "back":
             result, first = Value(f"{prefix}back", parameters.source), result
             builder.add(BitCastArray(result, first))

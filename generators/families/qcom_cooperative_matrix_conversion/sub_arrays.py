@@ -89,9 +89,7 @@ def build(parameters: Parameters) -> Built:
         return (source.load(f"{prefix}given", slot),)
 
     def compute(prefix: str, operands: Sequence[Any]) -> ArrayValue:
-        taken = Value(f"{prefix}taken", result)
-        builder.add(ExtractSubArray(taken, operands[0], operands[1] if start is None else start))
-        return taken
+        return builder.result_of(ExtractSubArray(Value(f"{prefix}taken", result), operands[0], operands[1] if start is None else start))
 
     def store(values: Sequence[ArrayValue]) -> None:
         target.store(values[0], me)

@@ -145,8 +145,7 @@ def _in_function(moves: Moves, setup: LayoutSetup) -> None:
     taken = Value("taken", moves.given.type)
     returned = None
     with builder.arm() as body:
-        changed = Value("changed", setup.type)
-        builder.add(LayoutSet(changed, layout, setting, tuple(scalars)))
+        changed = builder.result_of(LayoutSet(Value("changed", setup.type), layout, setting, tuple(scalars)))
         if moves.given.is_load:
             returned = moves.read("inside", begin, changed)
         else:

@@ -214,8 +214,7 @@ class _VectorMuladdWriter:
             return first
         number = index
         if integer is not _U32:
-            number = Value(f"{name}_number", integer)
-            builder.add(ScalarConvert(number, index))
+            number = builder.result_of(ScalarConvert(Value(f"{name}_number", integer), index))
         scaled = builder.arithmetic(f"{name}_scaled", "multiply", number, builder.literal(pitch, integer))
         return builder.arithmetic(name, "add", scaled, first)
 

@@ -257,22 +257,19 @@ class _VectorVariablesWriter:
             case "load_store":
                 builder.set(other, (), whole)
             case "copy_object":
-                copied = Value("copied", whole.type)
-                builder.add(CopyObject(copied, whole))
+                copied = builder.result_of(CopyObject(Value("copied", whole.type), whole))
                 builder.set(other, (), copied)
             case "construct":
                 assert is_aggregate(whole), "vectors are not constructed of parts here"
                 builder.set(other, (), self._constructed(whole))
             case "insert":
-                inserted = Value("inserted", whole.type)
-                builder.add(CompositeInsert(inserted, self.spare("insertion"), whole, self.last))
+                inserted = builder.result_of(CompositeInsert(Value("inserted", whole.type), self.spare("insertion"), whole, self.last))
                 builder.set(other, (), inserted)
                 # The operand is stored after its use and must be unchanged.
                 builder.set(box, (), whole)
             case _:
                 for number, (leaf, type_) in enumerate(leaves(whole.type)):
-                    value = Value(f"leaf{number}", type_)
-                    builder.add(CompositeExtract(value, whole, leaf))
+                    value = builder.result_of(CompositeExtract(Value(f"leaf{number}", type_), whole, leaf))
                     builder.set(other, leaf, value)
 
     def _constructed(self, whole: Aggregate) -> Aggregate:

@@ -20,7 +20,7 @@ from generators.program.functions import Argument, Call, Function
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
 from generators.program.memory import Array, OpaqueMatrices, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
-from generators.program.operation import Computation, Effect, Hint, Operation, Result
+from generators.program.operation import Computation, Effect, Hint, Operation, Result_co
 from generators.program.pointers import ElementPointer, PointerLoad, PointerStore, pointer_type
 from generators.program.program import FIRST_FREE_CONSTANT_ID, Program
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarOperator
@@ -304,7 +304,7 @@ class ProgramBuilder:
         """Store ``matrix`` through a pointer."""
         self._operations.append(PointerStore(matrix, pointer, stride, layout))
 
-    def result_of(self, operation: Computation[Result]) -> Result:
+    def result_of(self, operation: Computation[Result_co]) -> Result_co:
         """Add an operation and return its result."""
         assert isinstance(operation, Operation), "only operations have results"
         self._operations.append(operation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, TypeVar
 
-Result = TypeVar("Result", covariant=True)
+Result_co = TypeVar("Result_co", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class Effect(Operation):
     """States the effect of code on whole arrays and matrices. The reference model performs it; no emitter knows it."""
 
 
-class Computation(Protocol[Result]):
+class Computation(Protocol[Result_co]):
     """An operation with one result."""
 
     @property
-    def result(self) -> Result:
+    def result(self) -> Result_co:
         """The result."""
 
 

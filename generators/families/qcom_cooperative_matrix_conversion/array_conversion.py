@@ -183,10 +183,7 @@ class _Writer:
         return self.parameters.subgroups * self.parameters.subgroup_size
 
     def _arrays(self, name: str, first: bool, role: Literal["input", "output"]) -> InvocationArrays:
-        type_ = self.parameters.array_type(first)
-        assert isinstance(type_.element, ComponentType)
-        assert isinstance(type_.length, int)
-        return invocation_arrays(self.builder, name, type_.element, type_.length, self.count * self.invocations, role)
+        return invocation_arrays(self.builder, name, self.parameters.array_type(first), self.count * self.invocations, role)
 
     def _tiles(self) -> Tiles:
         parameters = self.parameters

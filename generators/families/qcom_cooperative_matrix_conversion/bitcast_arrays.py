@@ -71,17 +71,11 @@ def _listed(parameters: Parameters) -> bool:
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"listed": _listed}
 
 
-def _length(type_: ArrayType) -> int:
-    assert isinstance(type_.length, int)
-    return type_.length
-
-
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and sources of normal numbers in both types."""
     lanes, builder = parameters.lanes, parameters.builder()
-    source = invocation_arrays(builder, "source", parameters.from_, _length(parameters.source), lanes, "input")
-    of_result = parameters.from_ if parameters.way == "back" else parameters.to
-    target = invocation_arrays(builder, "target", of_result, _length(parameters.result), lanes, "output")
+    source = invocation_arrays(builder, "source", parameters.source, lanes, "input")
+    target = invocation_arrays(builder, "target", parameters.result, lanes, "output")
     me = Value("me", U32)
 
     def load(prefix: str, slot: ScalarValue) -> tuple[ArrayValue, ...]:

@@ -73,9 +73,9 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"fits": _fits}
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and arrays whose elements all differ."""
     lanes, builder = parameters.lanes, parameters.builder()
-    source = invocation_arrays(builder, "source", parameters.element, parameters.length, lanes, "input")
-    target = invocation_arrays(builder, "target", parameters.element, parameters.taken, lanes, "output")
     result = ArrayType(parameters.element, parameters.taken)
+    source = invocation_arrays(builder, "source", ArrayType(parameters.element, parameters.length), lanes, "input")
+    target = invocation_arrays(builder, "target", result, lanes, "output")
     begin, me = parameters.first * parameters.taken, Value("me", U32)
     own = parameters.start == "invocation"
     starts = builder.array("starts", Pointee(_S32), lanes, StorageClass.STORAGE_BUFFER, "input") if own else None

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import enum
+from typing import TypeVar
+
+_Found = TypeVar("_Found")
 
 
 class CtsError(Exception):
@@ -267,6 +270,17 @@ class GeneratorError(CtsError):
     def __init__(self, rule: str, message: str) -> None:
         super().__init__(message)
         self.rule = rule
+
+
+def possible(found: _Found | None, family: str, constraint: str = "fits") -> _Found:
+    """Return what a case needs; it is None only for cases that a constraint of the family excludes.
+
+    Raises:
+        GeneratorError: it is None.
+    """
+    if found is None:
+        raise GeneratorError(Rule.CONSTRAINT, f"{family}: the constraint '{constraint}' must exclude this case")
+    return found
 
 
 class Lack(enum.StrEnum):

@@ -21,6 +21,7 @@ from generators.casebook.tiers import Tier, chosen_labels, pinned_labels
 from generators.errors import CasebookError
 from generators.layout_conversion import LayoutConversion
 from generators.module_check import ModuleCheck
+from generators.operands.run_time import usual_operands
 from generators.parameters.declaration import make_parameters
 from generators.program.program import Built, Program, Subcase
 from generators.property_query import PropertyQuery
@@ -343,7 +344,8 @@ class BuiltCase:
         id_ = self.case.id
         suffix = f"@{program.label}" if program.label else ""
         names = [(f"{name}{suffix}", parameters) for name, parameters in self.case.subcases]
-        return [self.built.draw(name, parameters, program, np.random.default_rng(_seed(f"{id_}\n{name}"))) for name, parameters in names]
+        drawn = [self.built.draw(name, parameters, program, np.random.default_rng(_seed(f"{id_}\n{name}"))) for name, parameters in names]
+        return [replace(subcase, operands=usual_operands(program) | dict(subcase.operands)) for subcase in drawn]
 
 
 def build(case: Case) -> BuiltCase:

@@ -16,8 +16,8 @@ from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Condition
 from generators.program.program import Program
 from generators.program.shape import WorkgroupShape
-from generators.program.values import ArrayType, ArrayValue, MatrixType, Value
-from generators.types import COMPONENT_TYPES, ComponentType, Scope, Use
+from generators.program.values import ArrayType, ArrayValue, MatrixType, Value, extent
+from generators.types import COMPONENT_TYPES, Scope, Use
 
 DRAWS_PER_FORM = 10
 """Number of draws that share a program."""
@@ -116,9 +116,10 @@ def write(conversion: ArrayConversion) -> Written:
     builder = ProgramBuilder(Scope.SUBGROUP, conversion.subgroups, shape=WorkgroupShape(subgroup_size=size))
     slots = size * conversion.subgroups
     source, result = conversion.array(conversion.before), conversion.array(conversion.after)
-    length = _length(result) // conversion.parts
-    given = invocation_arrays(builder, "given", _element(source), _length(source), slots, "input")
-    target = invocation_arrays(builder, "target", _element(result), length, slots, "output")
+    length = extent(result.length) // conversion.parts
+    part = ArrayType(result.element, length)
+    given = invocation_arrays(builder, "given", source, slots, "input")
+    target = invocation_arrays(builder, "target", part, slots, "output")
     start = builder.operand(_START, _S32, "push_constant") if conversion.parts > 1 else None
     me, later = Value("me", U32), Value("later", U32)
     with builder.per_invocation(me, size):
@@ -130,21 +131,11 @@ def write(conversion: ArrayConversion) -> Written:
         with builder.arm() as then:
             last = _cast(builder, "last", rows, result)
             if start is not None:
-                last, whole = Value("part", ArrayType(result.element, length)), last
+                last, whole = Value("part", part), last
                 builder.add(ExtractSubArray(last, whole, start))
             target.store(last, later)
         builder.branch(Condition(position, "less", builder.literal(conversion.lines)), then)
     return Written(builder.build(), {_START: conversion.start * length} if start is not None else {})
-
-
-def _element(type_: ArrayType) -> ComponentType:
-    assert isinstance(type_.element, ComponentType), "arrays of invocations have scalars"
-    return type_.element
-
-
-def _length(type_: ArrayType) -> int:
-    assert isinstance(type_.length, int), "lengths are literals"
-    return type_.length
 
 
 def _cast(builder: ProgramBuilder, name: str, array: ArrayValue, type_: ArrayType) -> ArrayValue:

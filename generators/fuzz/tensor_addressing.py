@@ -13,6 +13,7 @@ from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.layouts.tensor_writer import TensorWriter
 from generators.layouts.tensors import pattern_contents, tensor_array
 from generators.layouts.vector_decoders import element_of_group
+from generators.operands.run_time import usual_operands
 from generators.program.builder import ProgramBuilder
 from generators.program.expressions import Binary, BlockRead, Converted, Expression, element_function, vector_function
 from generators.program.functions import Function
@@ -122,7 +123,8 @@ def write(addressing: Addressing) -> Written:
     else:
         tensor.store(matrix, first, layout, view)
         tensor.finish(builder)
-    return Written(builder.build(), writer.operands)
+    program = builder.build()
+    return Written(program, usual_operands(program))
 
 
 def _functions(component: ComponentType, rank: int, groups: Groups) -> tuple[Function, Function]:

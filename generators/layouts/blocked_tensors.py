@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from generators.layouts.tensor_writer import LayoutStep, TensorWriter, slice_step
-from generators.layouts.tensors import row_major, tensor_elements
-from generators.program.values import TensorView, TensorViewType
+from generators.layouts.sliced_tensors import SlicedTensor, counts_of
+from generators.layouts.tensor_writer import LayoutStep
+from generators.layouts.tensors import row_major
 
 _BEFORE = {"far": 259, "deep": (1 << 16) + 259}
 """Number of blocks before a slice far from the start: more than 8 bits, or 16 bits, can count."""
@@ -48,38 +48,24 @@ class ViewUse:
         return self.permuted or self.clipped
 
 
-@dataclass(frozen=True)
-class BlockedTensor:
+@dataclass(frozen=True, kw_only=True)
+class BlockedTensor(SlicedTensor):
     """A tensor of blocks and a slice of it.
 
     Attributes:
-        block: the size of a block in each dimension.
-        sizes, offsets, spans: the numbers of the tensor and of the slice, in elements.
-        strides: the strides in blocks, after the layout's steps.
         setting: how the layout gets its block size.
         steps: the steps that set up the layout, except its slice.
     """
 
-    block: tuple[int, ...]
-    sizes: tuple[int, ...]
-    offsets: tuple[int, ...]
-    spans: tuple[int, ...]
-    strides: tuple[int, ...]
     setting: BlockSetting
     steps: tuple[LayoutStep, ...]
-
-    @property
-    def blocks(self) -> int:
-        """Number of blocks in memory from the first block of the tensor to its last, both included."""
-        counts = [-(-size // block) for size, block in zip(self.sizes, self.block, strict=True)]
-        return tensor_elements(counts, self.strides)
 
     @property
     def rounds_strides(self) -> bool:
         """Whether default strides count partial blocks at the end of a line (TA-DIM-03). The first dimension does not affect them."""
         if self.setting.strided or self.setting.when == "after":
             return False
-        return any(size % block for size, block in zip(self.sizes[1:], self.block[1:], strict=True))
+        return any(size % block for size, block in zip(self.sizes[1:], self.blocks[1:], strict=True))
 
 
 def full_block(given: tuple[int, ...], rank: int) -> tuple[int, ...] | None:
@@ -122,7 +108,7 @@ def blocked_tensor(block: tuple[int, ...], spans: Sequence[int], last: Last, pla
     rank = len(block)
     dimensions = [_dimension(last, place, rank - 1 - i, rank, span, b) for i, (span, b) in enumerate(zip(spans, block, strict=True))]
     sizes, offsets = tuple(size for size, _ in dimensions), tuple(offset for _, offset in dimensions)
-    counts = tuple(-(-size // b) for size, b in zip(sizes, block, strict=True))
+    counts = counts_of(sizes, block)
     # Without explicit strides a layout keeps the default strides; they count elements if the block size came after the dimensions
     # (F-TA-14).
     strides = row_major(sizes if setting.when == "after" and not setting.strided else counts, padded=setting.strided)
@@ -134,20 +120,4 @@ def blocked_tensor(block: tuple[int, ...], spans: Sequence[int], last: Last, pla
         steps = [("block_size", other), ("dimension", sizes), ("block_size", block), ("dimension", sizes)]
     if setting.strided:
         steps.append(("stride", strides))
-    return BlockedTensor(block, sizes, offsets, tuple(spans), strides, setting, tuple(steps))
-
-
-def slice_of(tensor: BlockedTensor) -> LayoutStep:
-    """Return the step that selects the slice."""
-    return slice_step(tensor.offsets, tensor.spans)
-
-
-def matrix_view(writer: TensorWriter, shape: tuple[int, int], rank: int, use: ViewUse) -> TensorView | None:
-    """Return the view of a load of a matrix of ``shape``; None for no view. A clip window leaves out the matrix's first and last rows and
-    columns."""
-    if not use.is_there:
-        return None
-    rows, columns = shape
-    order = tuple(range(rank))
-    type_ = TensorViewType(order[::-1] if use.permuted else order)
-    return writer.view("view", type_, ("clip", (1, rows - 3, 2, columns - 3))) if use.clipped else writer.view("view", type_)
+    return BlockedTensor(sizes, offsets, tuple(spans), strides, block, setting=setting, steps=tuple(steps))

@@ -10,7 +10,7 @@ from generators.program.array_conversion import ConstructCoopMat, ExtractCoopMat
 from generators.program.builder import ProgramBuilder
 from generators.program.composites import CompositeConstruct, CompositeExtract
 from generators.program.memory import Array, Pointee, Role
-from generators.program.values import ArrayType, ArrayValue, Matrix, MatrixType, ScalarValue, Value
+from generators.program.values import ArrayType, ArrayValue, Matrix, MatrixType, ScalarValue, Value, extent
 from generators.types import ComponentType, StorageClass, Use
 
 
@@ -21,19 +21,22 @@ class InvocationArrays:
     Attributes:
         builder: the builder of the program.
         array: the buffer.
-        element: type of the elements.
-        length: elements of an array.
+        type: the type of an array as a value.
     """
 
     builder: ProgramBuilder
     array: Array
-    element: ComponentType
-    length: int
+    type: ArrayType
 
     @property
-    def type(self) -> ArrayType:
-        """The type of an array as a value."""
-        return ArrayType(self.element, self.length)
+    def element(self) -> ComponentType:
+        """The type of the elements."""
+        return self.array.pointee.component
+
+    @property
+    def length(self) -> int:
+        """Elements of an array."""
+        return extent(self.type.length)
 
     def load(self, name: str, slot: ScalarValue) -> ArrayValue:
         """Load the array in ``slot`` (u32), element by element."""
@@ -46,8 +49,7 @@ class InvocationArrays:
         """Store the array to ``slot`` (u32)."""
         name = f"{value.name}_out"
         for i, at in enumerate(self._places(name, slot)):
-            part = Value(f"{name}_{i}", self.element)
-            self.builder.add(CompositeExtract(part, value, (i,)))
+            part = self.builder.result_of(CompositeExtract(Value(f"{name}_{i}", self.element), value, (i,)))
             self.builder.write(self.array, at, part)
 
     def _places(self, name: str, slot: ScalarValue) -> list[ScalarValue]:
@@ -56,24 +58,21 @@ class InvocationArrays:
         return [first, *(builder.arithmetic(f"{name}_at_{i}", "add", first, builder.literal(i)) for i in range(1, self.length))]
 
 
-def invocation_arrays(builder: ProgramBuilder, name: str, element: ComponentType, length: int, slots: int, role: Role) -> InvocationArrays:
-    """Declare a buffer of ``slots`` arrays of ``length`` elements."""
-    array = builder.array(name, Pointee(element), slots * length, StorageClass.STORAGE_BUFFER, role)
-    return InvocationArrays(builder, array, element, length)
+def invocation_arrays(builder: ProgramBuilder, name: str, type_: ArrayType, slots: int, role: Role) -> InvocationArrays:
+    """Declare a buffer of ``slots`` arrays of scalars."""
+    assert isinstance(type_.element, ComponentType), "arrays of invocations have scalars"
+    array = builder.array(name, Pointee(type_.element), slots * extent(type_.length), StorageClass.STORAGE_BUFFER, role)
+    return InvocationArrays(builder, array, type_)
 
 
 def construct(builder: ProgramBuilder, name: str, type_: MatrixType, source: ArrayValue) -> Matrix:
     """Add the construction of a matrix from the arrays of its invocations."""
-    result = Value(name, type_)
-    builder.add(ConstructCoopMat(result, source))
-    return result
+    return builder.result_of(ConstructCoopMat(Value(name, type_), source))
 
 
 def extract(builder: ProgramBuilder, name: str, matrix: Matrix, type_: ArrayType) -> ArrayValue:
     """Add the extraction of a matrix's arrays."""
-    result = Value(name, type_)
-    builder.add(ExtractCoopMat(result, matrix))
-    return result
+    return builder.result_of(ExtractCoopMat(Value(name, type_), matrix))
 
 
 def packed(lines: np.ndarray, element: ComponentType, component: ComponentType, slots: int) -> np.ndarray:

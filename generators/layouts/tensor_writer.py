@@ -80,15 +80,13 @@ class TensorWriter:
         signed: whether they are s32; offsets of slices always are.
 
     Attributes:
-        operands: values of the operands that a subcase must supply, by name.
-        other_operands: values of the same operands in dispatches with the other numbers.
+        other_operands: values of operands in dispatches with the other numbers, by name.
     """
 
     def __init__(self, builder: ProgramBuilder, source: Source, signed: bool = False) -> None:
         self.builder = builder
         self.source = source
         self.signed = signed
-        self.operands: dict[str, int] = {}
         self.other_operands: dict[str, int] = {}
 
     def number(self, name: str, number: Number, signed: bool | None = None, default: int | None = None) -> ScalarValue:
@@ -99,11 +97,9 @@ class TensorWriter:
         value %= _WORD
         if self.source == "literal":
             return self.builder.literal(value, component)
-        operand = self.builder.operand(name, component, self.source, value, (value + 1 if default is None else default) % _WORD)
         if self.source != "specialization":
-            self.operands[name] = value
             self.other_operands[name] = other % _WORD
-        return operand
+        return self.builder.operand(name, component, self.source, value, (value + 1 if default is None else default) % _WORD)
 
     def numbers(self, name: str, setting: str, values: Sequence[Number | ScalarValue]) -> tuple[ScalarValue, ...]:
         """Return the operands of a setting; numbers come from the writer's source."""
@@ -116,9 +112,7 @@ class TensorWriter:
 
     def created(self, name: str, type_: TensorLayoutType) -> TensorLayout:
         """Create a new layout."""
-        result = Value(name, type_)
-        self.builder.add(LayoutCreate(result))
-        return result
+        return self.builder.result_of(LayoutCreate(Value(name, type_)))
 
     def changed(self, name: str, layout: TensorLayout, *steps: LayoutStep) -> TensorLayout:
         """Return ``layout`` after ``steps``; each step's result is called ``name`` with the index of the step."""
@@ -134,8 +128,7 @@ class TensorWriter:
 
     def view(self, name: str, type_: TensorViewType, *steps: ViewStep) -> TensorView:
         """Return a new view after ``steps``."""
-        view = Value(f"{name}_new", type_)
-        self.builder.add(ViewCreate(view))
+        view = self.builder.result_of(ViewCreate(Value(f"{name}_new", type_)))
         for i, (setting, values) in enumerate(steps):
             result = Value(f"{name}_{i}", type_)
             self.builder.add(ViewSet(result, view, setting, self.numbers(result.name, setting, values)))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 from generators.layouts.blocked_tensors import BlockSetting, Last, Place, ViewUse, parse_block
+from generators.layouts.selecting_products import is_multiplied
 from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneTensor, Rank
-from generators.parameters.vocabulary import CLAMP_MODES, STORAGE_CLASSES
+from generators.parameters.vocabulary import BUFFERS, CLAMP_MODES
 from generators.types import ClampMode, StorageClass
 
 _SETTINGS: Mapping[str, BlockSetting] = MappingProxyType(
@@ -28,9 +30,6 @@ _VIEWS: Mapping[str, ViewUse] = MappingProxyType(
         "clip": ViewUse(clipped=True),
         "permuted_clip": ViewUse(permuted=True, clipped=True),
     }
-)
-_BUFFERS: Mapping[str, StorageClass] = MappingProxyType(
-    {name: STORAGE_CLASSES[name] for name in ("storage_buffer", "physical_storage_buffer")}
 )
 
 
@@ -58,4 +57,10 @@ class BlockedTensorLoad(OneTensor):
     mode: ClampMode = parameter("the clamp mode of the layout", default="undefined", labels=CLAMP_MODES, applies=_goes_out)
     setting: BlockSetting = parameter("when the block size is set", default="before", labels=_SETTINGS)
     view: ViewUse = parameter("the tensor view of the load", default="none", labels=_VIEWS)
-    storage: StorageClass = parameter("where the tensor is", default="storage_buffer", labels=_BUFFERS)
+    storage: StorageClass = parameter("where the tensor is", default="storage_buffer", labels=BUFFERS)
+    then: Literal["store", "muladd"] = parameter("what is done with the matrix", default="store")
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether the matrix can be multiplied, if the case multiplies it."""
+        return self.then == "store" or is_multiplied(self.matrix_type)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from generators.layouts.placement import PointeeName, pointee_of
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SCOPE, SOURCE_NAMES, STORAGE_CLASSES, USES, Scoped, parse_shape
+from generators.program.memory import Pointee
 from generators.program.values import MatrixType
 from generators.property_rows import PropertyRow, parse_row
 from generators.types import COMPONENT_TYPES, ComponentType, StorageClass, Use
@@ -19,6 +21,8 @@ INTEGERS: Mapping[str, ComponentType] = MappingProxyType({name: COMPONENT_TYPES[
 Rank = Literal[1, 2, 3, 4, 5]
 """Dimensions of a tensor."""
 
+
+_WORKGROUP_BYTES = 8192
 
 OPERANDS = ("source", "integer", "storage")
 """The parameters that ``OneTensor`` adds."""
@@ -52,3 +56,24 @@ class OneTensor(OneMatrix):
     source: SOURCE_NAMES = parameter("where the operands of layouts and views come from", default="literal")
     integer: ComponentType = parameter("the type of these operands; offsets of slices are always s32", default="u32", labels=INTEGERS)
     storage: StorageClass = parameter("where the tensor is", default="storage_buffer", labels=STORAGE_CLASSES)
+
+    def has_room(self, elements: int, most: int) -> bool:
+        """Return whether the storage class has room for ``elements``: 8 KiB of workgroup memory, or ``most`` elements of a buffer."""
+        return elements <= (_WORKGROUP_BYTES // self.component.bytes if self.storage is StorageClass.WORKGROUP else most)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnePointedTensor(OneTensor):
+    """The parameters of a case in which the array of the tensor may have any pointee."""
+
+    pointee: PointeeName = parameter("the type that the tensor's array is declared with", default="component")
+
+    @property
+    def pointee_fits(self) -> bool:
+        """Whether the label is the only one for this pointee."""
+        return self.pointee != "u32" or self.component is not COMPONENT_TYPES["u32"]
+
+    @property
+    def array_pointee(self) -> Pointee:
+        """The pointee."""
+        return pointee_of(self.pointee, self.component)

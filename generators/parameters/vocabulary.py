@@ -68,6 +68,9 @@ SUBGROUP_SIZES: Mapping[str, int | None] = MappingProxyType({"device": None} | {
 """The subgroup size that a pipeline requires; ``device`` requires none."""
 
 STORAGE_CLASSES: Mapping[str, StorageClass] = MappingProxyType({storage.value: storage for storage in StorageClass})
+BUFFERS: Mapping[str, StorageClass] = MappingProxyType(
+    {storage.value: storage for storage in (StorageClass.STORAGE_BUFFER, StorageClass.PHYSICAL_STORAGE_BUFFER)}
+)
 SOURCE_NAMES = Literal["literal", "specialization", "push_constant", "buffer"]
 """Sources of an operand."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Concatenate, Literal, ParamSpec, TypeVar
+from typing import Literal
 
 from generators.program.arrays import ArrayLoad, ArrayStore
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
@@ -20,7 +20,7 @@ from generators.program.functions import Argument, Call, Function
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
 from generators.program.memory import Array, OpaqueMatrices, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
-from generators.program.operation import Effect, Hint, Operation
+from generators.program.operation import Computation, Effect, Hint, Operation, Result_co
 from generators.program.pointers import ElementPointer, PointerLoad, PointerStore, pointer_type
 from generators.program.program import FIRST_FREE_CONSTANT_ID, Program
 from generators.program.scalars import BuiltInName, BuiltInScalar, InstanceIndex, ScalarArithmetic, ScalarOperator
@@ -48,8 +48,6 @@ from generators.program.workgroup import Barrier, Handover
 from generators.types import COMPONENT_TYPES, ComponentType, MatrixOperands, MemoryScope, Scope, StorageClass
 
 U32 = COMPONENT_TYPES["u32"]
-SomeType = TypeVar("SomeType", bound=ValueType)
-Operands = ParamSpec("Operands")
 
 
 class ProgramBuilder:
@@ -122,13 +120,14 @@ class ProgramBuilder:
         return array
 
     def operand(self, name: str, component: ComponentType, source: Source, value: int | None = None, default: int | None = None) -> Operand:
-        """Declare a scalar from outside. ``value`` is for a literal or a specialization constant; ``default`` is the constant's default in
-        the module."""
+        """Declare a scalar from outside. ``value`` is its value in every subcase that does not give another; ``default`` is the
+        default of a specialization constant in the module."""
         constant_id = None
         if source == "specialization":
             constant_id = self._first_constant + sum(o.source == "specialization" for o in self._operands)
         fixed = source in ("literal", "specialization")
-        operand = Operand(name, component, source, value if fixed else None, constant_id, default if constant_id is not None else None)
+        default = default if constant_id is not None else None
+        operand = Operand(name, component, source, value if fixed else None, constant_id, default, None if fixed else value)
         if source != "literal":
             self._operands.append(operand)
         return operand
@@ -149,22 +148,9 @@ class ProgramBuilder:
         self._names[name] += 1
         return name if self._names[name] == 1 else f"{name}_{self._names[name]}"
 
-    def compute(
-        self,
-        name: str,
-        type_: SomeType,
-        kind: Callable[Concatenate[Value[SomeType], Operands], Operation],
-        *operands: Operands.args,
-        **further: Operands.kwargs,
-    ) -> Value[SomeType]:
-        """Add the operation of class ``kind`` that computes a value of ``type_`` from ``operands``, the class's other fields."""
-        result = Value(name, type_)
-        self._operations.append(kind(result, *operands, **further))
-        return result
-
     def built_in(self, name: str, which: BuiltInName) -> Scalar:
         """Return a number that the environment supplies to each invocation."""
-        return self.compute(name, U32, BuiltInScalar, which)
+        return self.result_of(BuiltInScalar(Value(name, U32), which))
 
     def workgroup_index(self, name: str) -> Scalar:
         """Return the index of the workgroup in the dispatch: the index along x, or, if there are workgroups along y or z, the linear index
@@ -180,7 +166,7 @@ class ProgramBuilder:
 
     def arithmetic(self, name: str, operator: ScalarOperator, left: ScalarValue, right: ScalarValue) -> Scalar:
         """Compute ``left`` (operator) ``right``."""
-        return self.compute(name, left.type, ScalarArithmetic, operator, left, right)
+        return self.result_of(ScalarArithmetic(Value(name, left.type), operator, left, right))
 
     def offset(self, name: str, first: ScalarValue, index: ScalarValue, pitch: int) -> Scalar:
         """Compute ``first`` + ``index`` * ``pitch``."""
@@ -199,23 +185,23 @@ class ProgramBuilder:
         robust: bool = False,
     ) -> Matrix:
         """Load a matrix from ``array``."""
-        return self.compute(name, type_, MatrixLoad, array, first, stride, layout, memory, robust)
+        return self.result_of(MatrixLoad(Value(name, type_), array, first, stride, layout, memory, robust))
 
     def splat(self, name: str, type_: MatrixType, value: ScalarValue, replicated: bool = False) -> Matrix:
         """Make a matrix of one value."""
-        return self.compute(name, type_, MatrixSplat, value, replicated)
+        return self.result_of(MatrixSplat(Value(name, type_), value, replicated))
 
     def constant(self, name: str, type_: MatrixType, value: Operand, replicated: bool = False, specializable: bool = False) -> Matrix:
         """Make a constant matrix of the module; ``value`` is a literal or a specialization constant."""
-        return self.compute(name, type_, MatrixConstant, value, replicated, specializable)
+        return self.result_of(MatrixConstant(Value(name, type_), value, replicated, specializable))
 
     def null(self, name: str, type_: MatrixType) -> Matrix:
         """Make a matrix of zeros: OpConstantNull."""
-        return self.compute(name, type_, MatrixNull)
+        return self.result_of(MatrixNull(Value(name, type_)))
 
     def undefined(self, name: str, type_: MatrixType, place: Literal["module", "function"]) -> Matrix:
         """Make a matrix with an undefined value, on which nothing may depend."""
-        return self.compute(name, type_, MatrixUndefined, place)
+        return self.result_of(MatrixUndefined(Value(name, type_), place))
 
     def read(self, name: str, array: Array, index: ScalarValue) -> Value[ComponentType | VectorType]:
         """Read element ``index`` of ``array``."""
@@ -227,7 +213,9 @@ class ProgramBuilder:
 
     def read_scalar(self, name: str, array: Array, index: ScalarValue) -> Scalar:
         """Read element ``index`` of ``array``, whose pointee is a scalar."""
-        return self.compute(name, array.pointee.component, ArrayLoad, array, index)
+        result = Value(name, array.pointee.component)
+        self.add(ArrayLoad(result, array, index))
+        return result
 
     def write(self, array: Array, index: ScalarValue, value: AnyValue | Operand) -> None:
         """Store ``value`` to element ``index`` of ``array``."""
@@ -248,23 +236,23 @@ class ProgramBuilder:
 
     def muladd(self, name: str, type_: MatrixType, a: Matrix, b: Matrix, c: Matrix, operands: MatrixOperands | None) -> Matrix:
         """Compute ``a`` x ``b`` + ``c``."""
-        return self.compute(name, type_, MatrixMulAdd, a, b, c, operands)
+        return self.result_of(MatrixMulAdd(Value(name, type_), a, b, c, operands))
 
     def convert(self, name: str, matrix: Matrix, component: ComponentType, conversion: Conversion, saturating: bool = False) -> Matrix:
         """Convert ``matrix`` to ``component``."""
-        return self.compute(name, replace(matrix.type, component=component), MatrixConvert, matrix, conversion, saturating)
+        return self.result_of(MatrixConvert(Value(name, replace(matrix.type, component=component)), matrix, conversion, saturating))
 
     def negate(self, name: str, operand: Matrix) -> Matrix:
         """Compute -``operand``, element by element."""
-        return self.compute(name, operand.type, MatrixNegate, operand)
+        return self.result_of(MatrixNegate(Value(name, operand.type), operand))
 
     def elementwise(self, name: str, operator: Operator, left: Matrix, right: Matrix, no_contraction: bool = False) -> Matrix:
         """Compute ``left`` (operator) ``right``, element by element."""
-        return self.compute(name, left.type, MatrixArithmetic, operator, left, right, no_contraction)
+        return self.result_of(MatrixArithmetic(Value(name, left.type), operator, left, right, no_contraction))
 
     def times_scalar(self, name: str, matrix: Matrix, scalar: ScalarValue, no_contraction: bool = False) -> Matrix:
         """Compute ``matrix`` * ``scalar``."""
-        return self.compute(name, matrix.type, MatrixTimesScalar, matrix, scalar, no_contraction)
+        return self.result_of(MatrixTimesScalar(Value(name, matrix.type), matrix, scalar, no_contraction))
 
     def barrier(self, scope: MemoryScope = MemoryScope.WORKGROUP, handover: Handover = "barrier") -> None:
         """Add a control barrier, by default of the workgroup."""
@@ -280,7 +268,7 @@ class ProgramBuilder:
 
     def get(self, name: str, variable: Variable, *path: int | ScalarValue) -> AnyValue:
         """Load the part of ``variable`` that ``path`` leads to."""
-        return self.compute(name, part_type(variable.type, path), VariableLoad, variable, path)
+        return self.result_of(VariableLoad(Value(name, part_type(variable.type, path)), variable, path))
 
     def get_matrix(self, name: str, variable: Variable, *path: int | ScalarValue) -> Matrix:
         """Load the matrix in ``variable`` that ``path`` leads to."""
@@ -300,21 +288,27 @@ class ProgramBuilder:
 
     def element_pointer(self, name: str, array: Array, index: ScalarValue, strided: bool = False) -> Pointer:
         """Make a pointer to an element of ``array``."""
-        return self.compute(name, pointer_type(array, strided), ElementPointer, (array,), index)
+        return self.result_of(ElementPointer(Value(name, pointer_type(array, strided)), (array,), index))
 
     def descriptor_pointer(
         self, name: str, arrays: Sequence[Array], which: ScalarValue, index: ScalarValue, non_uniform: bool = False
     ) -> Pointer:
         """Make a pointer to an element of one of ``arrays``, an array of descriptors."""
-        return self.compute(name, pointer_type(arrays[0]), ElementPointer, tuple(arrays), index, which, non_uniform)
+        return self.result_of(ElementPointer(Value(name, pointer_type(arrays[0])), tuple(arrays), index, which, non_uniform))
 
     def load_through(self, name: str, type_: MatrixType, pointer: Pointer, stride: ScalarValue, layout: MemoryLayout) -> Matrix:
         """Load a matrix through a pointer."""
-        return self.compute(name, type_, PointerLoad, pointer, stride, layout)
+        return self.result_of(PointerLoad(Value(name, type_), pointer, stride, layout))
 
     def store_through(self, matrix: Matrix, pointer: Pointer, stride: ScalarValue, layout: MemoryLayout) -> None:
         """Store ``matrix`` through a pointer."""
         self._operations.append(PointerStore(matrix, pointer, stride, layout))
+
+    def result_of(self, operation: Computation[Result_co]) -> Result_co:
+        """Add an operation and return its result."""
+        assert isinstance(operation, Operation), "only operations have results"
+        self._operations.append(operation)
+        return operation.result
 
     def add(self, operation: Operation) -> None:
         """Add an operation that has no builder method."""

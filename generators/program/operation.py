@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol, TypeVar
+
+Result_co = TypeVar("Result_co", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,14 @@ class VectorOperation(Operation):
 @dataclass(frozen=True)
 class Effect(Operation):
     """States the effect of code on whole arrays and matrices. The reference model performs it; no emitter knows it."""
+
+
+class Computation(Protocol[Result_co]):
+    """An operation with one result."""
+
+    @property
+    def result(self) -> Result_co:
+        """The result."""
 
 
 Hint = Literal["none", "for", "against"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from generators.types import ClampMode, ComponentType, Scope, StorageClass, Use
@@ -26,6 +26,7 @@ class Operand:
         constant_id: SpecId, for ``specialization``.
         default: the module's default for a specialization constant, different from ``value`` wherever that is legal, so an implementation
             that forgets to specialize is noticed.
+        usual: the value that a subcase gives unless it says otherwise (push_constant, buffer); None if each subcase says it.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Operand:
     value: int | None = None
     constant_id: int | None = None
     default: int | None = None
+    usual: int | None = field(default=None, compare=False, repr=False)
 
 
 def literal(component: ComponentType, value: int) -> Operand:

@@ -97,7 +97,7 @@ class VectorBuilder:
         self, name: str, type_: CooperativeVectorType, array: Array, offset: ScalarValue, memory: MemoryOperand | None = None
     ) -> CooperativeVector:
         """Load a vector from byte ``offset`` of ``array``."""
-        return self._builder.compute(name, type_, CooperativeVectorLoad, array, offset, memory)
+        return self._builder.result_of(CooperativeVectorLoad(Value(name, type_), array, offset, memory))
 
     def store(self, vector: CooperativeVector, array: Array, offset: ScalarValue, memory: MemoryOperand | None = None) -> None:
         """Store ``vector`` to byte ``offset`` of ``array``."""
@@ -105,77 +105,87 @@ class VectorBuilder:
 
     def splat(self, name: str, type_: CooperativeVectorType, value: ScalarValue, replicated: bool = False) -> CooperativeVector:
         """Return a vector of one value."""
-        return self._builder.compute(name, type_, CooperativeVectorSplat, value, replicated)
+        return self._builder.result_of(CooperativeVectorSplat(Value(name, type_), value, replicated))
 
     def constant(self, name: str, type_: CooperativeVectorType, values: tuple[Operand, ...], replicated: bool = False) -> CooperativeVector:
         """Return a constant vector of the module; one value for each component, or one for all if ``replicated``."""
-        return self._builder.compute(name, type_, CooperativeVectorConstant, values, replicated)
+        return self._builder.result_of(CooperativeVectorConstant(Value(name, type_), values, replicated))
 
     def null(self, name: str, type_: CooperativeVectorType) -> CooperativeVector:
         """Return a vector of zeros: OpConstantNull."""
-        return self._builder.compute(name, type_, CooperativeVectorNull)
+        return self._builder.result_of(CooperativeVectorNull(Value(name, type_)))
 
     def undefined(self, name: str, type_: CooperativeVectorType, place: Literal["module", "function"]) -> CooperativeVector:
         """Return a vector with an undefined value, on which nothing may depend."""
-        return self._builder.compute(name, type_, CooperativeVectorUndefined, place)
+        return self._builder.result_of(CooperativeVectorUndefined(Value(name, type_), place))
 
     def construct(self, name: str, type_: CooperativeVectorType, parts: tuple[ScalarValue, ...]) -> CooperativeVector:
         """Return a vector of ``parts``, one for each component."""
-        return self._builder.compute(name, type_, CompositeConstruct, parts)
+        result = Value(name, type_)
+        self._builder.add(CompositeConstruct(result, parts))
+        return result
 
     def extract(self, name: str, vector: CooperativeVector, index: int | ScalarValue) -> Scalar:
         """Return component ``index``: OpCompositeExtract for an int, OpVectorExtractDynamic for a scalar (u32)."""
         if isinstance(index, int):
-            return self._builder.compute(name, vector.type.component, CompositeExtract, vector, (index,))
-        return self._builder.compute(name, vector.type.component, CooperativeVectorExtract, vector, index)
+            result = Value(name, vector.type.component)
+            self._builder.add(CompositeExtract(result, vector, (index,)))
+            return result
+        return self._builder.result_of(CooperativeVectorExtract(Value(name, vector.type.component), vector, index))
 
     def insert(self, name: str, vector: CooperativeVector, part: ScalarValue, index: int | ScalarValue) -> CooperativeVector:
         """Return ``vector`` with ``part`` as component ``index``: OpCompositeInsert for an int, OpVectorInsertDynamic for a scalar
         (u32)."""
         if isinstance(index, int):
-            return self._builder.compute(name, vector.type, CompositeInsert, part, vector, (index,))
-        return self._builder.compute(name, vector.type, CooperativeVectorInsert, vector, part, index)
+            result = Value(name, vector.type)
+            self._builder.add(CompositeInsert(result, part, vector, (index,)))
+            return result
+        return self._builder.result_of(CooperativeVectorInsert(Value(name, vector.type), vector, part, index))
 
     def select(self, name: str, condition: Condition, then: CooperativeVector, otherwise: CooperativeVector) -> CooperativeVector:
         """Return ``then`` if the condition holds, otherwise ``otherwise``: OpSelect. The condition may differ between invocations."""
-        return self._builder.compute(name, then.type, Select, condition, then, otherwise)
+        result = Value(name, then.type)
+        self._builder.add(Select(result, condition, then, otherwise))
+        return result
 
     def copy(self, name: str, vector: CooperativeVector) -> CooperativeVector:
         """Return an OpCopyObject of ``vector``."""
-        return self._builder.compute(name, vector.type, CopyObject, vector)
+        result = Value(name, vector.type)
+        self._builder.add(CopyObject(result, vector))
+        return result
 
     def negate(self, name: str, operand: CooperativeVector) -> CooperativeVector:
         """Compute -``operand``."""
-        return self._builder.compute(name, operand.type, CooperativeVectorNegate, operand)
+        return self._builder.result_of(CooperativeVectorNegate(Value(name, operand.type), operand))
 
     def invert(self, name: str, operand: CooperativeVector) -> CooperativeVector:
         """Compute OpNot of ``operand``."""
-        return self._builder.compute(name, operand.type, CooperativeVectorNot, operand)
+        return self._builder.result_of(CooperativeVectorNot(Value(name, operand.type), operand))
 
     def arithmetic(
         self, name: str, operator: Operator, left: CooperativeVector, right: CooperativeVector, no_contraction: bool = False
     ) -> CooperativeVector:
         """Compute ``left`` (operator) ``right``."""
-        return self._builder.compute(name, left.type, CooperativeVectorArithmetic, operator, left, right, no_contraction)
+        return self._builder.result_of(CooperativeVectorArithmetic(Value(name, left.type), operator, left, right, no_contraction))
 
     def bits(self, name: str, operator: BitOperator, left: CooperativeVector, right: CooperativeVector) -> CooperativeVector:
         """Compute ``left`` (operator) ``right``, bit by bit, or shifted."""
-        return self._builder.compute(name, left.type, CooperativeVectorBits, operator, left, right)
+        return self._builder.result_of(CooperativeVectorBits(Value(name, left.type), operator, left, right))
 
     def times_scalar(self, name: str, vector: CooperativeVector, scalar: ScalarValue, no_contraction: bool = False) -> CooperativeVector:
         """Compute ``vector`` * ``scalar``."""
-        return self._builder.compute(name, vector.type, CooperativeVectorTimesScalar, vector, scalar, no_contraction)
+        return self._builder.result_of(CooperativeVectorTimesScalar(Value(name, vector.type), vector, scalar, no_contraction))
 
     def convert(
         self, name: str, vector: CooperativeVector, component: ComponentType, conversion: Conversion | None = None
     ) -> CooperativeVector:
         """Convert ``vector`` to ``component``, by default with the instruction that matches the types."""
         by = conversions(vector.type.component, component)[0] if conversion is None else conversion
-        return self._builder.compute(name, replace(vector.type, component=component), CooperativeVectorConvert, vector, by)
+        return self._builder.result_of(CooperativeVectorConvert(Value(name, replace(vector.type, component=component)), vector, by))
 
     def function(self, name: str, function: VectorFunction, *arguments: CooperativeVector) -> CooperativeVector:
         """Apply a function of GLSL.std.450."""
-        return self._builder.compute(name, arguments[0].type, CooperativeVectorFunction, function, arguments)
+        return self._builder.result_of(CooperativeVectorFunction(Value(name, arguments[0].type), function, arguments))
 
     def matmul(
         self,

@@ -121,9 +121,7 @@ def zeros(builder: ProgramBuilder, type_: Any, name: str = "zeros") -> Any:
         return VectorBuilder(builder).null(name, type_)
     assert isinstance(type_, ArrayType), "invocations compute vectors and arrays"
     assert isinstance(type_.element, ComponentType), "arrays that invocations compute have scalars as elements"
-    result = Value(name, type_)
-    builder.add(CompositeConstruct(result, (builder.literal(0, type_.element),) * extent(type_.length)))
-    return result
+    return builder.result_of(CompositeConstruct(Value(name, type_), (builder.literal(0, type_.element),) * extent(type_.length)))
 
 
 def _mirrored(builder: ProgramBuilder, me: Scalar, lanes: int) -> Scalar:

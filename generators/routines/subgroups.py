@@ -19,7 +19,6 @@ def store_subgroups(builder: ProgramBuilder, target: Array, subgroup_size: int) 
         _, count, subgroup, lane = known
         before = builder.arithmetic(builder.fresh("known_before"), "multiply", builder.workgroup_index(builder.fresh("known_of")), count)
         instance = builder.arithmetic(builder.fresh("known_instance"), "add", before, subgroup)
-        vector = Value(builder.fresh("known"), VectorType(U32, len(known)))
-        builder.add(CompositeConstruct(vector, tuple(known)))
+        vector = builder.result_of(CompositeConstruct(Value(builder.fresh("known"), VectorType(U32, len(known))), tuple(known)))
         first = builder.arithmetic(builder.fresh("known_first"), "multiply", instance, builder.literal(subgroup_size))
         builder.write(target, builder.arithmetic(builder.fresh("known_place"), "add", first, lane), vector)

@@ -37,7 +37,7 @@ def arrays_of(type_: MatrixType, elements: str) -> ArrayType:
 
 def declared(builder: ProgramBuilder, name: str, type_: ArrayType, slots: int, role: Any) -> InvocationArrays:
     """Declare a buffer of arrays."""
-    return invocation_arrays(builder, name, type_.element, type_.length, slots, role)  # type: ignore[arg-type]
+    return invocation_arrays(builder, name, type_, slots, role)
 
 
 def constructed(type_: MatrixType, elements: str, size: int) -> Program:

@@ -352,7 +352,7 @@ class _StagedProduct:
         if "c" in self.arrays:
             numbers["c"] = kernels.addends((size.m, size.n), row.c, most // 2, rng).astype(row.c.dtype)
         inputs = {which: np.ascontiguousarray(matrix).view(np.uint8).reshape(-1) for which, matrix in numbers.items()}
-        return Subcase(name, inputs, self.writer.operands)
+        return Subcase(name, inputs)
 
 
 def build(parameters: Parameters) -> Built:

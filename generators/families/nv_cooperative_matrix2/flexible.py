@@ -214,9 +214,7 @@ class _FlexibleMatrices:
             return source.load()
         type_ = source.tiles.type
         before = builder.splat(f"before_{name}", type_, builder.literal(1, type_.component))
-        result = Value(f"matrix_{name}", type_)
-        builder.add(TensorLoad(result, source.array, source.first(), before, self.layout(name)))
-        return result
+        return builder.result_of(TensorLoad(Value(f"matrix_{name}", type_), source.array, source.first(), before, self.layout(name)))
 
     def store(self, matrix: Matrix, name: str) -> None:
         """Store ``matrix`` to array ``name``."""
@@ -272,7 +270,7 @@ class _FlexibleMatrices:
                 operands = _positive(operands, self.row)
             drawn = {"a": operands.a, "b": operands.b, "c": operands.c[:, None]}
         arrays = {array: self.arrays[array].tiles.contents(data, rng) for array, data in drawn.items()}
-        return Subcase(name, arrays | fills(program, rng), self.tensors.operands)
+        return Subcase(name, arrays | fills(program, rng))
 
 
 def _operands(chain: Chain, second: bool, rng: np.random.Generator) -> Operands:

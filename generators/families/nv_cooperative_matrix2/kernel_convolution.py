@@ -197,7 +197,7 @@ class _Convolution:
             "filters": self.tensors["filters"].contents(filters.astype(row.b.dtype), rng),
         }
         inputs |= epilogue_data(program, row.result, budget, rng)
-        return Subcase(name, inputs, self.writer.operands)
+        return Subcase(name, inputs)
 
 
 def build(parameters: Parameters) -> Built:

@@ -162,7 +162,7 @@ class _DequantisedProduct:
         packed[POINTER_ALIGNMENT : POINTER_ALIGNMENT + len(blocks)] = blocks
         inputs = {"plain": self.plain.contents(plain.astype(component.dtype), rng), "packed": packed}
         inputs |= epilogue_data(program, row.result, budget // 2, rng)
-        return Subcase(name, inputs, self.writer.operands)
+        return Subcase(name, inputs)
 
 
 def build(parameters: Parameters) -> Built:

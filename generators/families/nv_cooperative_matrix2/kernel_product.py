@@ -251,7 +251,7 @@ class _ProductKernel:
             inputs[start] = tensor.contents(kernels.addends(tensor.sizes, row.result, most // 2, rng).astype(row.result.dtype), rng)
         inputs |= epilogue_data(program, row.result, kernels.budget(row), rng)
         inputs |= fills(program, rng)
-        return Subcase(name, inputs, self.writer.operands)
+        return Subcase(name, inputs)
 
 
 def build(parameters: Parameters) -> Built:

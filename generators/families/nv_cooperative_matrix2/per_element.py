@@ -76,7 +76,6 @@ class _Around:
     """Gives the function of a case access to the program.
 
     Attributes:
-        operands: values of the operands that a subcase must supply, by name.
         tables: names of the arrays that the function reads.
     """
 
@@ -84,7 +83,6 @@ class _Around:
         self.parameters = parameters
         self.builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups, maintenance1=parameters.maintenance1)
         self.type = parameters.matrix_type
-        self.operands: dict[str, int] = {}
         self.tables: set[str] = set()
         self.source = matrix_in(self.builder, "source", self.type)
 
@@ -94,10 +92,7 @@ class _Around:
         if source == "literal":
             return self.builder.literal(bits, component)
         # Change one bit of the significand or of the number, so floats stay normal.
-        operand = self.builder.operand(name, component, source, bits, bits ^ 1)
-        if source != "specialization":
-            self.operands[name] = bits
-        return operand
+        return self.builder.operand(name, component, source, bits, bits ^ 1)
 
     def matrix(self, name: str) -> Matrix:
         """Return another matrix, or the matrix to which the function is applied."""
@@ -114,9 +109,7 @@ class _Around:
 
     def apply(self, name: str, matrix: Matrix, function: Function, extra: tuple[ExtraOperand, ...]) -> Matrix:
         """Apply a function to a matrix."""
-        result = Value(name, self.type)
-        self.builder.add(PerElement(result, matrix, function, extra))
-        return result
+        return self.builder.result_of(PerElement(Value(name, self.type), matrix, function, extra))
 
 
 class _NoProgram:
@@ -246,9 +239,7 @@ def build(parameters: Parameters) -> Built:
             else:
                 data = _elements(component, most, (instances, *around.type.shape), parameters.signs, rng)
                 inputs[array.name] = matrix_contents(around.type, data)
-        operands = dict(around.operands)
-        if parameters.form == "branch" and instances == 1:
-            operands["which"] = int(parameters.signs == "negative")
-        return Subcase(name, inputs, operands)
+        chosen = parameters.form == "branch" and instances == 1
+        return Subcase(name, inputs, {"which": int(parameters.signs == "negative")} if chosen else {})
 
     return Built(around.builder.build(), draw)

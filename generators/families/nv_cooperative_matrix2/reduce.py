@@ -251,7 +251,7 @@ def _loop(writer: _ReductionWriter) -> None:
     index, current = Value("trip", U32), Value("current", writer.type)
     carried: list[Carried] = []
     start = builder.null("start", writer.type)
-    with builder.loop(index, builder.operand("trips", U32, "push_constant"), carried):
+    with builder.loop(index, builder.operand("trips", U32, "push_constant", _TRIPS), carried):
         tile = source.load_tile("tile", index)
         total = builder.elementwise("total", "add", tile, current)
         carried.append(Carried(start, current, writer.reduced("next", total, writer.mode, "same")))
@@ -393,7 +393,7 @@ def build(parameters: Parameters) -> Built:
         count = parameters.instances
         if parameters.form == "loop":
             tiles = _elements(parameters, count * _TRIPS, rng)
-            return Subcase(name, {"source": np.ascontiguousarray(tiles).view(np.uint8).reshape(-1)}, {"trips": _TRIPS})
+            return Subcase(name, {"source": np.ascontiguousarray(tiles).view(np.uint8).reshape(-1)})
         inputs = {"source": matrix_contents(writer.type, _elements(parameters, count, rng))}
         if factor_types is not None:
             factors = _factors(parameters, *factor_types, rng)

@@ -8,15 +8,15 @@ from typing import Literal
 
 import numpy as np
 
-from generators.errors import GeneratorError, Rule
+from generators.errors import possible
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
-from generators.layouts.placement import PointeeName, add_witness, fills, pointee_of
-from generators.layouts.tensor_slices import matrix_spans
+from generators.layouts.placement import add_witness, fills
+from generators.layouts.sliced_tensors import ENDLESS, SlicedTensor, matrix_spans
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter, slice_step
-from generators.layouts.tensors import pattern_contents, row_major, tensor_array, tensor_elements
+from generators.layouts.tensors import pattern_contents, row_major, tensor_array
 from generators.numerics.formats import bits_of
 from generators.parameters.declaration import parameter
-from generators.parameters.matrices import OPERANDS, OneTensor, Rank
+from generators.parameters.matrices import OPERANDS, OnePointedTensor, Rank
 from generators.parameters.vocabulary import CLAMP_MODES
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
@@ -25,8 +25,6 @@ from generators.program.values import Matrix, MatrixType, TensorLayoutType, Valu
 from generators.types import COMPONENT_TYPES, ClampMode, StorageClass, Use
 
 _MOST_ELEMENTS = 1 << 18
-_MOST_WORKGROUP_BYTES = 8192
-_ENDLESS = 0xFFFFFFFF
 _DEPTH = 16
 _LARGEST = 5
 """Columns of A, and the largest element, in a multiply-add that makes an Object: sums are exact in f16."""
@@ -41,7 +39,7 @@ def _has_clamp_value(parameters: Parameters) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(OneTensor):
+class Parameters(OnePointedTensor):
     """The parameters of a case."""
 
     rank: Rank = parameter("dimensions of the tensor")
@@ -69,8 +67,8 @@ class Parameters(OneTensor):
         "the clamp value: not set, of the component's width, or with other bits above that width",
         default="default",
         applies=_has_clamp_value,
+        then=("pointee",),
     )
-    pointee: PointeeName = parameter("the type that the tensor's array is declared with", default="component")
     object: Literal["splat", "null", "undefined", "again", "product", "loaded", "carried"] = parameter(
         "the Object of the load: a splat, null, or undefined; a matrix that is stored after the load: one that a plain load gives, the "
         "result of a multiply-add, the result of a load of another slice; or one that a loop around the load carries",
@@ -85,29 +83,6 @@ class SubcaseParameters(Parameters):
     """The parameters of a subcase."""
 
     pattern: Literal["index", "index_high", "bits"] = parameter("what the source array is full of")
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """The tensor and the slice of a case: for each dimension, its size, the slice's offset and span, and the stride in elements."""
-
-    sizes: tuple[int, ...]
-    offsets: tuple[int, ...]
-    spans: tuple[int, ...]
-    strides: tuple[int, ...]
-
-    @property
-    def elements(self) -> int:
-        """Number of elements in memory from the first element of the tensor to its last, both included; for an endless tensor, to the
-        slice's last."""
-        outermost = self.offsets[0] + self.spans[0] if self.sizes[0] == _ENDLESS else self.sizes[0]
-        return tensor_elements((outermost, *self.sizes[1:]), self.strides)
-
-    @property
-    def is_outside(self) -> bool:
-        """Tell whether no element of the slice is in the tensor."""
-        places = zip(self.offsets, self.spans, self.sizes, strict=True)
-        return any(offset + span <= 0 or offset >= size for offset, span, size in places)
 
 
 def _touched(parameters: Parameters) -> tuple[int, ...]:
@@ -175,7 +150,7 @@ def _offset(parameters: Parameters, size: int, span: int) -> int | None:
             return -(beyond // 2) if beyond >= 2 and parameters.reach == "part" else None
 
 
-def geometry(parameters: Parameters) -> Geometry | None:
+def sliced_tensor(parameters: Parameters) -> SlicedTensor | None:
     """Return the tensor and the slice; None if the parameters contradict each other or the tensor is too large."""
     rows, columns = parameters.shape
     rank = parameters.rank
@@ -203,16 +178,10 @@ def geometry(parameters: Parameters) -> Geometry | None:
     if parameters.outermost == "endless":
         if 0 in touched:
             return None
-        sizes[0] = _ENDLESS
+        sizes[0] = ENDLESS
     strides = row_major(sizes, parameters.strides != "default", 3 if parameters.strides == "spread" else 1)
-    result = Geometry(tuple(sizes), tuple(offsets), spans, strides)
-    in_workgroup = parameters.storage is StorageClass.WORKGROUP
-    limit = _MOST_WORKGROUP_BYTES // parameters.component.bytes if in_workgroup else _MOST_ELEMENTS
-    return result if result.elements * parameters.instances <= limit else None
-
-
-def _fits(parameters: Parameters) -> bool:
-    return geometry(parameters) is not None
+    result = SlicedTensor(tuple(sizes), tuple(offsets), spans, strides)
+    return result if parameters.has_room(result.elements * parameters.instances, _MOST_ELEMENTS) else None
 
 
 def _which_differ(parameters: Parameters) -> bool:
@@ -221,14 +190,9 @@ def _which_differ(parameters: Parameters) -> bool:
     return which == "all" or rank > 2 or (rank == 2 and which not in ("middle", "ends"))
 
 
-def _pointee_fits(parameters: Parameters) -> bool:
-    """Return whether the label is the only one for this pointee."""
-    return parameters.pointee != "u32" or parameters.component is not U32
-
-
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
-    "fits": _fits,
-    "pointee_fits": _pointee_fits,
+    "fits": lambda parameters: sliced_tensor(parameters) is not None,
+    "pointee_fits": lambda parameters: parameters.pointee_fits,
     "which_differ": _which_differ,
 }
 
@@ -268,7 +232,7 @@ def _load(builder: ProgramBuilder, parameters: Parameters, load: Callable[[str, 
             matrix, kept = (Value(name, type_) for name in ("current", "kept"))
             first, carried = matrix_in(builder, "object", type_), list[Carried]()
             # A single iteration, which is unknown to the compiler: the loop then has to keep the Object of the load.
-            with builder.loop(Value("iteration", U32), builder.operand("trips", U32, "push_constant"), carried):
+            with builder.loop(Value("iteration", U32), builder.operand("trips", U32, "push_constant", 1), carried):
                 carried += [Carried(first, matrix, load("matrix", matrix)), Carried(first, kept, matrix)]
             matrix_out(builder, "target", matrix)
             matrix_out(builder, "object_after", kept)
@@ -286,20 +250,19 @@ def build(parameters: Parameters) -> Built:
 
     The whole source array holds the pattern, so a wrong address reads a wrong value.
     """
-    component, type_, shape = parameters.component, parameters.matrix_type, geometry(parameters)
-    if shape is None:
-        raise GeneratorError(Rule.CONSTRAINT, "tensor_clamp: the constraint 'fits' must exclude this case")
+    component, type_ = parameters.component, parameters.matrix_type
+    shape = possible(sliced_tensor(parameters), "tensor_clamp")
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
     writer = TensorWriter(builder, parameters.source, parameters.integer.is_signed)
     load = parameters.access == "load"
-    pointee = pointee_of(parameters.pointee, component)
-    tensor = tensor_array(builder, "source" if load else "target", component, shape.elements, parameters.storage, not load, pointee)
+    name, pointee = "source" if load else "target", parameters.array_pointee
+    tensor = tensor_array(builder, name, component, shape.elements, parameters.storage, not load, pointee)
     steps: list[LayoutStep] = [("dimension", shape.sizes)]
     if parameters.strides != "default":
         steps.append(("stride", shape.strides))
     if parameters.clamp_value != "default":
         steps.append(("clamp_value", (_clamp_value(parameters),)))
-    steps.append(slice_step(shape.offsets, shape.spans))
+    steps.append(shape.slice)
     layout_type = TensorLayoutType(parameters.rank, parameters.mode)
     layout = writer.layout("layout", layout_type, *steps)
     first = tensor.begin(writer.number("first", tensor.first, signed=False))
@@ -319,9 +282,6 @@ def build(parameters: Parameters) -> Built:
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         inputs = fills(program, rng)
         inputs["source"] = pattern_contents(program.array("source"), component, parameters.pattern, rng)
-        given = dict(writer.operands)
-        if parameters.object == "carried":
-            given["trips"] = 1
         if parameters.object in ("again", "carried"):
             # Reversed, so no element has by chance the bits that the load should give it.
             data = pattern_contents(program.array("object"), component, parameters.pattern, rng)
@@ -330,6 +290,6 @@ def build(parameters: Parameters) -> Built:
             inputs["factor"] = (
                 rng.integers(-_LARGEST, _LARGEST, program.array("factor").count, endpoint=True).astype(np.float16).view(np.uint8)
             )
-        return Subcase(name, inputs, given)
+        return Subcase(name, inputs)
 
     return Built(builder.build(), draw)

@@ -13,7 +13,6 @@ from generators.layouts.matrix_arrays import MatrixArray, Tiles, fit_workgroup_m
 from generators.layouts.placement import fills
 from generators.layouts.row_types import row_type
 from generators.numerics.formats import bits_of
-from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import SCOPE, STORAGE_CLASSES, OfEitherExtension, Scoped, layouts_of, numbers_in, types_in
 from generators.program.builder import U32, ProgramBuilder
@@ -231,7 +230,7 @@ class _ChainProgram:
         """Draw operands for which both sums are exact; random bytes follow the lines of a matrix."""
         drawn = operands(self.chain, program.instances, rng)
         arrays = {array: self.sources[array].tiles.contents(bits, rng) for array, bits in drawn.items()}
-        return Subcase(name, arrays | fills(program, rng), run_time_operands(program, {"trip_count": self.chain.trips}))
+        return Subcase(name, arrays | fills(program, rng))
 
 
 def build(parameters: Parameters) -> Built:

@@ -201,21 +201,16 @@ class _UseChange:
         assert self.step is not None, "the case converts components"
         type_ = replace(matrix.type, component=self.step.target)
         result = Value(name, type_ if use is None else replace(type_, use=use))
-        self.builder.add(MatrixConvert(result, matrix, self.step.conversion, self.parameters.saturation))
-        return result
+        return self.builder.result_of(MatrixConvert(result, matrix, self.step.conversion, self.parameters.saturation))
 
     def _moved(self, name: str, matrix: Matrix, use: Use) -> Matrix:
-        result = Value(name, replace(matrix.type, use=use))
-        self.builder.add(UseConvert(result, matrix))
-        return result
+        return self.builder.result_of(UseConvert(Value(name, replace(matrix.type, use=use)), matrix))
 
     def _transposed(self, name: str, matrix: Matrix, use: Use = Use.B) -> Matrix:
         """Transpose ``matrix``, which maintenance1 does in an instruction that also converts its components."""
         type_ = replace(matrix.type, rows=matrix.type.columns, columns=matrix.type.rows, use=use)
         if not self.parameters.maintenance1:
-            result = Value(name, type_)
-            self.builder.add(Transpose(result, matrix))
-            return result
+            return self.builder.result_of(Transpose(Value(name, type_), matrix))
         result = Value(name, replace(type_, component=self.parameters.target))
         conversion = self.step.conversion if self.step is not None and _converts(self.parameters) else None
         self.builder.add(TransposedConvert(result, matrix, conversion, self.parameters.saturation))

@@ -12,18 +12,16 @@ from generators.inputs.patterns import normal_bits, tame_bits
 from generators.layouts.vector_arrays import VectorArray
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
+from generators.parameters.vectors import COMPONENTS, INVOCATIONS, LENGTH, Vectors
 from generators.parameters.vocabulary import SOURCE_NAMES
-from generators.program.builder import U32, ProgramBuilder
+from generators.program.builder import U32
 from generators.program.control_flow import Carried, Condition
 from generators.program.memory import Pointee
 from generators.program.program import Built, Program, Subcase
-from generators.program.shape import WorkgroupShape
-from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, Operand, ScalarValue, Value, is_cooperative_vector
+from generators.program.values import CooperativeVector, CooperativeVectorType, Operand, ScalarValue, Value, is_cooperative_vector
 from generators.program.vector_builder import VectorBuilder
 from generators.routines.invocation_control import DIVERGENT, KEEPING, Control, InvocationCode, Passed, path, run
-from generators.types import COMPONENT_TYPES, ComponentType, Scope, StorageClass
-
-_COMPONENTS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "u8", "s32", "u32")}
+from generators.types import ComponentType, StorageClass
 
 Form = Literal[
     "both",
@@ -64,13 +62,11 @@ _CONSTANT_SEED, _SCALAR_SEED, _DEFAULT_SEED = 31, 32, 33
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters:
+class Parameters(Vectors):
     """The parameters of a case."""
 
-    component: ComponentType = parameter("component type of the vectors", labels=_COMPONENTS)
-    form: Form = parameter("how the result is made")
-    length: int = parameter("components of a vector", default=8)
-    length_from: Literal["literal", "specialization"] = parameter("where the length of the type comes from", default="literal")
+    component: ComponentType = parameter("component type of the vectors", labels=COMPONENTS)
+    form: Form = parameter("how the result is made", then=LENGTH)
     position: Literal["last", "first", "middle"] = parameter(
         "the component at a constant index", default="last", applies=lambda parameters: parameters.form in _PLACED
     )
@@ -86,9 +82,7 @@ class Parameters:
         "where OpUndef is", default="module", applies=lambda parameters: parameters.form == "undefined"
     )
     stores: Literal["result", "all"] = parameter("what is stored: the result, or the operands after it too", default="result")
-    control: Control = parameter("the control flow around the code", default="straight")
-    invocations: int = parameter("invocations of a workgroup", default=32)
-    workgroups: int = parameter("workgroups", default=1)
+    control: Control = parameter("the control flow around the code", default="straight", then=INVOCATIONS)
 
 
 def _constituents_fit(parameters: Parameters) -> bool:
@@ -131,7 +125,7 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
     "source_fits": _source_fits,
     "positions_fit": _positions_fit,
     "values_fit": _values_fit,
-    "diverges": lambda parameters: parameters.control in DIVERGENT or parameters.invocations in (1, 7, 33),
+    "diverges": lambda parameters: parameters.control in DIVERGENT or parameters.is_partial,
 }
 
 
@@ -145,20 +139,16 @@ class _VectorCompositesWriter:
 
     Attributes:
         loaded: names of the vectors that the case loads.
-        given: value of each operand that a specialization constant or the host supplies.
     """
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        shape = WorkgroupShape(invocations=parameters.invocations)
-        self.builder = ProgramBuilder(Scope.WORKGROUP, workgroups=parameters.workgroups, shape=shape)
+        self.builder = parameters.builder()
         self.vectors = VectorBuilder(self.builder)
-        self.lanes = parameters.invocations * parameters.workgroups
+        self.lanes = parameters.lanes
         count = parameters.length
         self.slots = VectorArray(CooperativeVectorType(parameters.component, count), self.lanes)
-        self.length: Extent = count
-        if parameters.length_from == "specialization":
-            self.length = self.builder.operand("length", U32, "specialization", count, count + 3)
+        self.length = parameters.extent(self.builder)
         self.type = CooperativeVectorType(parameters.component, self.length)
         self.loaded = ("left", "right")
         kept = [f"{name}_after" for name in self.loaded] if parameters.stores == "all" else []

@@ -15,19 +15,16 @@ from generators.layouts.vector_arrays import VectorArray
 from generators.numerics.formats import smallest_normal
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
-from generators.program.builder import U32, ProgramBuilder
+from generators.parameters.vectors import COMPONENTS, INVOCATIONS, LENGTH, Vectors
+from generators.parameters.vocabulary import BUFFERS
+from generators.program.builder import U32
 from generators.program.conversion import Conversion, agrees
 from generators.program.conversion import conversions as allowed_conversions
 from generators.program.program import Built, Program, Subcase
-from generators.program.shape import WorkgroupShape
-from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, ScalarValue, Value, is_cooperative_vector
+from generators.program.values import CooperativeVector, CooperativeVectorType, ScalarValue, Value, is_cooperative_vector
 from generators.program.vector_builder import VectorBuilder
 from generators.routines.invocation_control import DIVERGENT, KEEPING, Control, InvocationCode, Passed, path, run
-from generators.types import COMPONENT_TYPES, ComponentType, Scope, StorageClass
-
-_COMPONENTS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "u8", "s32", "u32")}
-
-_STORAGES = {storage.value: storage for storage in (StorageClass.STORAGE_BUFFER, StorageClass.PHYSICAL_STORAGE_BUFFER)}
+from generators.types import ComponentType, StorageClass
 
 _CHAINS = ("back", "through")
 
@@ -36,25 +33,25 @@ _MEETING: tuple[Control, ...] = ("branches", "switch", "loop", "variable")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters:
+class Parameters(Vectors):
     """The parameters of a case."""
 
-    from_: ComponentType = parameter("component type that is converted", labels=_COMPONENTS)
-    to: ComponentType = parameter("component type of the result", labels=_COMPONENTS)
+    from_: ComponentType = parameter("component type that is converted", labels=COMPONENTS)
+    to: ComponentType = parameter("component type of the result", labels=COMPONENTS)
     by: Literal["types", "crossed", "bits"] = parameter(
         "the instruction: one that agrees with the signedness of the types, one that does not, or OpBitcast", default="types"
     )
     form: Literal["alone", "back", "through"] = parameter("one conversion, there and back, or through a third type", default="alone")
     third: ComponentType = parameter(
-        "the type between two conversions", default="f32", labels=_COMPONENTS, applies=lambda parameters: parameters.form == "through"
+        "the type between two conversions",
+        default="f32",
+        labels=COMPONENTS,
+        applies=lambda parameters: parameters.form == "through",
+        then=LENGTH,
     )
-    length: int = parameter("components of a vector", default=8)
-    length_from: Literal["literal", "specialization"] = parameter("where the length of the types comes from", default="literal")
     stores: Literal["result", "all"] = parameter("what is stored: the result, or the operand after it too", default="result")
-    control: Control = parameter("the control flow around the conversion", default="straight")
-    invocations: int = parameter("invocations of a workgroup", default=32)
-    workgroups: int = parameter("workgroups", default=1)
-    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=_STORAGES)
+    control: Control = parameter("the control flow around the conversion", default="straight", then=INVOCATIONS)
+    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=BUFFERS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +124,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "needed": _needed,
     "casts_bits": _any_step(lambda conversion: conversion is Conversion.BITCAST),
     "converts_numbers": _any_step(lambda conversion: conversion is not Conversion.BITCAST),
-    "diverges": lambda parameters: parameters.control in DIVERGENT or parameters.invocations in (1, 7, 33),
+    "diverges": lambda parameters: parameters.control in DIVERGENT or parameters.is_partial,
 }
 
 
@@ -137,14 +134,10 @@ class _VectorConversionWriter:
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self.steps = steps(parameters)
-        self.builder = ProgramBuilder(
-            Scope.WORKGROUP, workgroups=parameters.workgroups, shape=WorkgroupShape(invocations=parameters.invocations)
-        )
+        self.builder = parameters.builder()
         self.vectors = VectorBuilder(self.builder)
-        self.lanes = parameters.invocations * parameters.workgroups
-        self.length: Extent = parameters.length
-        if parameters.length_from == "specialization":
-            self.length = self.builder.operand("length", U32, "specialization", parameters.length, parameters.length + 3)
+        self.lanes = parameters.lanes
+        self.length = parameters.extent(self.builder)
         self.sources = self._slots(self.steps[0].source)
         result = self.steps[-1].target
         stored = {"result": result, "source_after": parameters.from_} if parameters.stores == "all" else {"result": result}

@@ -13,17 +13,15 @@ from generators.inputs import vector_functions
 from generators.layouts.vector_arrays import VectorArray
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import SOURCE_NAMES
-from generators.program.builder import U32, ProgramBuilder
+from generators.parameters.vectors import COMPONENTS, INVOCATIONS, LENGTH, Vectors
+from generators.parameters.vocabulary import BUFFERS, SOURCE_NAMES
+from generators.program.builder import U32
 from generators.program.elementwise import ARGUMENTS, BitOperator, Operator, VectorFunction, takes
 from generators.program.program import Built, Program, Subcase
-from generators.program.shape import WorkgroupShape
-from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, ScalarValue, Value, is_cooperative_vector
+from generators.program.values import CooperativeVector, CooperativeVectorType, ScalarValue, Value, is_cooperative_vector
 from generators.program.vector_builder import VectorBuilder
 from generators.routines.invocation_control import DIVERGENT, KEEPING, Control, InvocationCode, Passed, path, run
-from generators.types import COMPONENT_TYPES, ComponentType, Scope, StorageClass
-
-_COMPONENTS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "u8", "s32", "u32")}
+from generators.types import ComponentType, StorageClass
 
 Operation = Literal[Operator, "negate", "invert", "times_scalar", BitOperator, VectorFunction, "contraction", "chain"]
 """A binary operator, negation or complement, a scalar factor, a function of GLSL.std.450, x * y - z without contraction, or a chain of
@@ -39,8 +37,6 @@ _SCALED = ("times_scalar", "chain")
 
 _NAMES = ("left", "right", "third")
 
-_STORAGES = {storage.value: storage for storage in (StorageClass.STORAGE_BUFFER, StorageClass.PHYSICAL_STORAGE_BUFFER)}
-
 _SCALAR_SEED, _DEFAULT_SEED, _CONSTANT_SEED = 20, 21, 22
 """Seeds of the scalar that a case fixes, of the default of its specialization constant, and of constant vectors."""
 
@@ -51,13 +47,11 @@ def _several(parameters: Parameters) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters:
+class Parameters(Vectors):
     """The parameters of a case."""
 
-    component: ComponentType = parameter("component type of the vectors", labels=_COMPONENTS)
-    operation: Operation = parameter("what is computed")
-    length: int = parameter("components of a vector", default=8)
-    length_from: Literal["literal", "specialization"] = parameter("where the length of the type comes from", default="literal")
+    component: ComponentType = parameter("component type of the vectors", labels=COMPONENTS)
+    operation: Operation = parameter("what is computed", then=LENGTH)
     others: Literal["loaded", "constant", "same"] = parameter(
         "what the operands after the first are: loaded, constants of the module, or the first one", default="loaded", applies=_several
     )
@@ -67,10 +61,8 @@ class Parameters:
         applies=lambda parameters: parameters.operation in _SCALED,
     )
     stores: Literal["result", "all"] = parameter("what is stored: the result, or the operands after it too", default="result")
-    control: Control = parameter("the control flow around the operation", default="straight")
-    invocations: int = parameter("invocations of a workgroup", default=32)
-    workgroups: int = parameter("workgroups", default=1)
-    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=_STORAGES)
+    control: Control = parameter("the control flow around the operation", default="straight", then=INVOCATIONS)
+    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=BUFFERS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +142,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "computes": _of(*_OPERATORS, "negate", *_ALONE),
     "bits": _of(*_BITS, "invert"),
     "functions": _of(*ARGUMENTS),
-    "diverges": lambda parameters: parameters.control in DIVERGENT or parameters.invocations in (1, 7, 33),
+    "diverges": lambda parameters: parameters.control in DIVERGENT or parameters.is_partial,
 }
 
 
@@ -211,16 +203,11 @@ class _VectorElementwiseWriter:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self.builder = ProgramBuilder(
-            Scope.WORKGROUP, workgroups=parameters.workgroups, shape=WorkgroupShape(invocations=parameters.invocations)
-        )
+        self.builder = parameters.builder()
         self.vectors = VectorBuilder(self.builder)
-        self.lanes = parameters.invocations * parameters.workgroups
+        self.lanes = parameters.lanes
         self.slots = VectorArray(CooperativeVectorType(parameters.component, parameters.length), self.lanes)
-        length: Extent = parameters.length
-        if parameters.length_from == "specialization":
-            length = self.builder.operand("length", U32, "specialization", parameters.length, parameters.length + 3)
-        self.type = CooperativeVectorType(parameters.component, length)
+        self.type = CooperativeVectorType(parameters.component, parameters.extent(self.builder))
         self.loaded = _loaded(parameters)
         kept = [f"{name}_after" for name in self.loaded] if parameters.stores == "all" else []
         self.sources = {name: self.slots.declare(self.builder, name, "input", parameters.storage) for name in self.loaded}

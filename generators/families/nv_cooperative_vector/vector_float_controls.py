@@ -265,8 +265,7 @@ class _VectorFloatControlsWriter:
                 assert is_cooperative_vector(moved)
                 return moved
             case "array":
-                pair = Value("pair", ArrayType(vector.type, 2))
-                builder.add(CompositeConstruct(pair, (vector, vector)))
+                pair = builder.result_of(CompositeConstruct(Value("pair", ArrayType(vector.type, 2)), (vector, vector)))
                 builder.add(CompositeExtract(result, pair, (1,)))
             case "dynamic":
                 return self._exchanged(vector, me)

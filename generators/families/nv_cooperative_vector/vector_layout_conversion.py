@@ -15,17 +15,9 @@ from generators.layout_conversion import FLOAT8, Between, Capacity, LayoutConver
 from generators.numerics.formats import encode, largest_finite, sign_bit, values
 from generators.numerics.rounding import nearest
 from generators.parameters.declaration import parameter
+from generators.parameters.vectors import MATRIX_LAYOUTS
 from generators.parameters.vocabulary import parse_shape
 from generators.types import COMPONENT_TYPES, ComponentType, ConversionCommand, VectorMatrixLayout
-
-_LAYOUTS = MappingProxyType(
-    {
-        "row": VectorMatrixLayout.ROW_MAJOR,
-        "column": VectorMatrixLayout.COLUMN_MAJOR,
-        "inferencing": VectorMatrixLayout.INFERENCING_OPTIMAL,
-        "training": VectorMatrixLayout.TRAINING_OPTIMAL,
-    }
-)
 
 _TYPES_OF = MappingProxyType({"first": (0, 1, 1, 2), "second": (0, 0, 1, 2), "third": (0, 1, 2, 2)})
 """For each value of the parameter ``change``, which of three types each of the four forms has."""
@@ -40,9 +32,9 @@ Data = Literal["exact", "ties", "beyond", "halves"]
 def parse_layouts(text: str) -> tuple[VectorMatrixLayout, ...]:
     """Return the layouts that a label such as ``row-inferencing-column`` names; raises ValueError."""
     names = text.split("-")
-    if len(names) not in (3, 4) or any(name not in _LAYOUTS for name in names):
-        raise ValueError(f"three or four of {', '.join(_LAYOUTS)}, such as row-inferencing-column")
-    found = tuple(_LAYOUTS[name] for name in names)
+    if len(names) not in (3, 4) or any(name not in MATRIX_LAYOUTS for name in names):
+        raise ValueError(f"three or four of {', '.join(MATRIX_LAYOUTS)}, such as row-inferencing-column")
+    found = tuple(MATRIX_LAYOUTS[name] for name in names)
     if found[0].is_optimal or found[-1].is_optimal:
         raise ValueError("a chain that begins and ends with row or column, such as row-inferencing-column")
     return found

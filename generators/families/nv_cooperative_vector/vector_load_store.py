@@ -11,31 +11,24 @@ import numpy as np
 from generators.inputs.patterns import Pattern, pattern_bits
 from generators.layouts.placement import PointeeName, fills, pointee_of, stage_in, stage_out
 from generators.layouts.vector_arrays import VectorArray
-from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
+from generators.parameters.matrices import INTEGERS
 from generators.parameters.memory_masks import MASKS, Masks
+from generators.parameters.vectors import FIRST_VECTORS, INVOCATIONS, LENGTH, Vectors
 from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES
-from generators.program.builder import ProgramBuilder
 from generators.program.control_flow import Carried, Condition, Exit
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, Pointee
 from generators.program.program import Built, Program, Subcase
 from generators.program.scalars import ScalarConvert
-from generators.program.shape import WorkgroupShape
-from generators.program.values import CooperativeVectorType, Extent, Scalar, ScalarValue, Value
+from generators.program.values import CooperativeVectorType, Scalar, ScalarValue, Value
 from generators.program.vector_builder import VectorBuilder
-from generators.types import COMPONENT_TYPES, ComponentType, MemoryAccess, Scope, StorageClass
+from generators.types import COMPONENT_TYPES, ComponentType, MemoryAccess, StorageClass
 
 _U32 = COMPONENT_TYPES["u32"]
 
 _GUARDS: Mapping[str, int] = {"tight": 0, "one": 16, "far": 240}
 """The minimum number of bytes between two vectors."""
-
-_FIRST: Mapping[str, int] = {"zero": 0, "minimal": 16, "odd": 48, "far": 65552}
-"""Bytes before the first vector."""
-
-
-_INTEGERS = {name: COMPONENT_TYPES[name] for name in ("u32", "s32")}
 
 
 def _stages(parameters: Parameters) -> bool:
@@ -44,12 +37,10 @@ def _stages(parameters: Parameters) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters:
+class Parameters(Vectors):
     """The parameters of a case."""
 
-    component: ComponentType = parameter("component type of the vectors", labels=COMPONENT_TYPES)
-    length: int = parameter("components of a vector", default=8)
-    length_from: Literal["literal", "specialization"] = parameter("where the length of the type comes from", default="literal")
+    component: ComponentType = parameter("component type of the vectors", labels=COMPONENT_TYPES, then=LENGTH)
     load_storage: StorageClass = parameter("where the source is", default="storage_buffer", labels=STORAGE_CLASSES)
     store_storage: StorageClass = parameter("where the target is", default="storage_buffer", labels=STORAGE_CLASSES)
     load_pointee: PointeeName = parameter("the elements of the source array", default="component")
@@ -60,11 +51,9 @@ class Parameters:
         applies=lambda parameters: not _stages(parameters),
     )
     gap: int = parameter("bytes between vectors", default="one", labels=_GUARDS)
-    first: int = parameter("where the first vector begins", default="minimal", labels=_FIRST)
+    first: int = parameter("where the first vector begins", default="minimal", labels=FIRST_VECTORS)
     source: SOURCE_NAMES = parameter("where the offset of the first vector comes from", default="literal")
-    integer: ComponentType = parameter("the integer type of offsets", default="u32", labels=_INTEGERS)
-    invocations: int = parameter("invocations of a workgroup", default=32)
-    workgroups: int = parameter("workgroups", default=1)
+    integer: ComponentType = parameter("the integer type of offsets", default="u32", labels=INTEGERS, then=INVOCATIONS)
     control: Literal["straight", "half", "branches", "loop"] = parameter(
         "which invocations move vectors: all, or the odd ones; odd and even ones in two branches; or each in a loop of its own length",
         default="straight",
@@ -105,31 +94,25 @@ class _VectorLoadStoreWriter:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        shape = WorkgroupShape(invocations=parameters.invocations)
-        self.builder = ProgramBuilder(Scope.WORKGROUP, workgroups=parameters.workgroups, shape=shape)
+        self.builder = parameters.builder()
         self.vectors = VectorBuilder(self.builder)
-        self.lanes = parameters.invocations * parameters.workgroups
-        self.given: dict[str, int] = {}
-        length: Extent = parameters.length
-        self.slots = VectorArray(CooperativeVectorType(parameters.component, length), self.lanes, parameters.first, parameters.gap)
-        if parameters.length_from == "specialization":
-            length = self.builder.operand("length", _U32, "specialization", parameters.length, parameters.length + 3)
-        self.type = CooperativeVectorType(parameters.component, length)
+        self.lanes = parameters.lanes
+        slots = CooperativeVectorType(parameters.component, parameters.length)
+        self.slots = VectorArray(slots, self.lanes, parameters.first, parameters.gap)
+        self.type = CooperativeVectorType(parameters.component, parameters.extent(self.builder))
 
     def _pointee(self, name: PointeeName) -> Pointee:
         return pointee_of(name, self.parameters.component)
 
     def _first(self) -> ScalarValue:
         parameters = self.parameters
-        self.given["first"] = parameters.first
         return self.builder.operand("first", parameters.integer, parameters.source, parameters.first, parameters.first + 16)
 
     def _offset(self, name: str, first: ScalarValue, slot: ScalarValue) -> Scalar:
         builder, integer = self.builder, self.parameters.integer
         number = slot
         if integer is not _U32:
-            number = Value(f"{name}_slot", integer)
-            builder.add(ScalarConvert(number, slot))
+            number = builder.result_of(ScalarConvert(Value(f"{name}_slot", integer), slot))
         scaled = builder.arithmetic(f"{name}_scaled", "multiply", number, builder.literal(self.slots.pitch, integer))
         return builder.arithmetic(name, "add", scaled, first)
 
@@ -227,6 +210,6 @@ def build(parameters: Parameters) -> Built:
         count = writer.slots.bytes // component.bytes
         bits = pattern_bits(chosen.pattern, component, count, rng)
         inputs = {"source": np.ascontiguousarray(bits).view(np.uint8)}
-        return Subcase(name, inputs | fills(program, rng), run_time_operands(program, writer.given))
+        return Subcase(name, inputs | fills(program, rng))
 
     return Built(built, draw)

@@ -17,7 +17,8 @@ from generators.layouts.vector_matrices import VectorMatrices
 from generators.numerics.formats import encode
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import SOURCE_NAMES, parse_shape
+from generators.parameters.vectors import COMPONENTS, MATRIX_LAYOUTS
+from generators.parameters.vocabulary import BUFFERS, SOURCE_NAMES, parse_shape
 from generators.program.arrays import AtomicOr
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Condition
@@ -35,14 +36,6 @@ from generators.vector_rows import VectorTypes, parse_vector_row
 Operation = Literal["copy", "chain", "multiply", "outer_product", "reduce_sum"]
 
 _F16 = COMPONENT_TYPES["f16"]
-_COMPONENTS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "u8", "s32", "u32")}
-_STORAGES = {storage.value: storage for storage in (StorageClass.STORAGE_BUFFER, StorageClass.PHYSICAL_STORAGE_BUFFER)}
-_LAYOUTS: Mapping[str, VectorMatrixLayout] = {
-    "row": VectorMatrixLayout.ROW_MAJOR,
-    "column": VectorMatrixLayout.COLUMN_MAJOR,
-    "inferencing": VectorMatrixLayout.INFERENCING_OPTIMAL,
-    "training": VectorMatrixLayout.TRAINING_OPTIMAL,
-}
 _TRAINING: tuple[Operation, ...] = ("outer_product", "reduce_sum")
 _TRAINED = VectorMatrixLayout.TRAINING_OPTIMAL
 
@@ -85,15 +78,15 @@ class Parameters:
     component: ComponentType = parameter(
         "component type of the vectors; in an accumulation, component type of the sums",
         default="f16",
-        labels=_COMPONENTS,
+        labels=COMPONENTS,
         applies=lambda parameters: not _multiplies(parameters),
     )
     size: tuple[int, int] = parameter("M and K; vectors without a matrix have K components", default="5x7", decode=parse_shape)
-    layout: VectorMatrixLayout = parameter("the layout of the matrices", default="row", labels=_LAYOUTS, applies=_multiplies)
+    layout: VectorMatrixLayout = parameter("the layout of the matrices", default="row", labels=MATRIX_LAYOUTS, applies=_multiplies)
     source: SOURCE_NAMES = parameter(
         "where the number of the first factor, or the offset of the first matrix, comes from", default="literal", applies=_has_scalar
     )
-    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=_STORAGES)
+    storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=BUFFERS)
     control: Control = parameter("the control flow around the operation", default="straight")
     invocations: int = parameter("fragments or vertices", default=32)
 
@@ -147,7 +140,6 @@ class _VectorStagesWriter:
         self.lanes = parameters.invocations
         self.builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=self.lanes, stage=parameters.stage))
         self.vectors = VectorBuilder(self.builder)
-        self.given: dict[str, int] = {}
         rows, columns = parameters.size
         operand, result = CooperativeVectorType(parameters.component, columns), CooperativeVectorType(parameters.component, columns)
         if _multiplies(parameters):
@@ -202,7 +194,6 @@ class _VectorStagesWriter:
         value, step = (self.matrices.first, 64) if _linear(parameters) else (_FIRST_FACTOR, 1)
         if not _linear(parameters):
             self.factors = self.builder.array("factors", Pointee(parameters.component), self.lanes + 4, parameters.storage, "input")
-        self.given["first"] = value
         return self.builder.operand("first", U32, parameters.source, value, value + step)
 
     def write(self) -> Program:
@@ -302,7 +293,7 @@ def build(parameters: Parameters) -> Built:
         else:
             count = writer.lanes * parameters.size[1]
             arrays = {"source": writer.sources.pack(normal_bits(parameters.component, count, rng))}
-        return Subcase(name, arrays, run_time_operands(program, {**writer.given, **path(int(rng.integers(2)))}))
+        return Subcase(name, arrays, run_time_operands(program, path(int(rng.integers(2)))))
 
     return Built(built, draw)
 

@@ -12,25 +12,20 @@ import numpy as np
 from generators.layouts.placement import PointeeName, pointee_of
 from generators.layouts.vector_arrays import VectorArray
 from generators.numerics.formats import encode, sign_bit, signalling_nans
-from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
+from generators.parameters.vectors import FIRST_VECTORS, INVOCATIONS, Invocations
 from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES
-from generators.program.builder import ProgramBuilder
 from generators.program.control_flow import Condition
 from generators.program.cooperative_vector_matmul import InterpretationOperand, VectorMatrixLayoutOperand
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.program import Built, Program, Subcase
-from generators.program.shape import WorkgroupShape
 from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, Scalar, ScalarValue, Value, is_cooperative_vector
 from generators.program.vector_builder import VectorBuilder
-from generators.types import COMPONENT_TYPES, INTERPRETATIONS, ComponentType, Scope, StorageClass, VectorMatrixLayout
+from generators.types import COMPONENT_TYPES, INTERPRETATIONS, ComponentType, StorageClass, VectorMatrixLayout
 
 _U32, _F16, _F32 = (COMPONENT_TYPES[name] for name in ("u32", "f16", "f32"))
 _LAYOUT = VectorMatrixLayout.TRAINING_OPTIMAL
-
-_FIRST: Mapping[str, int] = {"zero": 0, "minimal": 16, "odd": 48, "far": 65552}
-"""Bytes before the first sum of an array."""
 
 _STRIDES: Mapping[str, int | None] = {"zero": 0, "absent": None, "odd": 48, "large": 1 << 20}
 """MatrixStride, which has no meaning in an optimal layout."""
@@ -43,7 +38,7 @@ _TERMS = {_F16: 1535, _F32: 1 << 23}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters:
+class Parameters(Invocations):
     """The parameters of a case."""
 
     operation: Literal["outer_product", "reduce_sum", "both"] = parameter("what is accumulated", default="outer_product")
@@ -70,11 +65,10 @@ class Parameters:
     first: int = parameter(
         "where the first sum of an array begins",
         default="minimal",
-        labels=_FIRST,
+        labels=FIRST_VECTORS,
         applies=lambda parameters: parameters.operation != "outer_product",
     )
-    source: SOURCE_NAMES = parameter("where the number of the target comes from", default="literal")
-    invocations: int = parameter("invocations of a workgroup", default=32)
+    source: SOURCE_NAMES = parameter("where the number of the target comes from", default="literal", then=INVOCATIONS)
     workgroups: int = parameter("workgroups", default=2)
     control: Literal["straight", "half", "branches", "loop"] = parameter(
         "which invocations add: all, or the odd ones; odd and even ones in two branches; or each in a loop of its own length, 0 to 3",
@@ -112,7 +106,7 @@ def _iterations(parameters: Parameters) -> int:
 
 def _terms(parameters: Parameters) -> int:
     """Return the maximum number of terms of an element."""
-    return parameters.invocations * parameters.workgroups * _iterations(parameters)
+    return parameters.lanes * _iterations(parameters)
 
 
 def _whole(parameters: Parameters) -> bool:
@@ -144,11 +138,9 @@ class _VectorTrainingWriter:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        shape = WorkgroupShape(invocations=parameters.invocations)
-        self.builder = ProgramBuilder(Scope.WORKGROUP, workgroups=parameters.workgroups, shape=shape)
+        self.builder = parameters.builder()
         self.vectors = VectorBuilder(self.builder)
-        self.slots = parameters.invocations * parameters.workgroups * _iterations(parameters)
-        self.given: dict[str, int] = {}
+        self.slots = parameters.lanes * _iterations(parameters)
         # Factors of an outer product are f16. A is also added to an array if the array has its type; otherwise C is.
         self.given_component = _F16 if _multiplies(parameters) else parameters.component
         self.a = VectorArray(CooperativeVectorType(self.given_component, parameters.m), self.slots)
@@ -178,8 +170,8 @@ class _VectorTrainingWriter:
     def write(self) -> Program:
         """Write the program."""
         parameters, builder, vectors = self.parameters, self.builder, self.vectors
-        self.given["target"] = parameters.targets // 2
-        target = builder.operand("target", _U32, parameters.source, self.given["target"], self.given["target"] + 1)
+        middle = parameters.targets // 2
+        target = builder.operand("target", _U32, parameters.source, middle, middle + 1)
         self._constants()
         pointee = pointee_of(parameters.pointee, parameters.component)
         self.from_a = self.a.declare(builder, "source_a", "input")
@@ -320,7 +312,7 @@ def build(parameters: Parameters) -> Built:
     built = writer.write()
     component, terms = parameters.component, _terms(parameters)
 
-    def draw(name: str, chosen: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+    def draw(name: str, chosen: SubcaseParameters, _: Program, rng: np.random.Generator) -> Subcase:
         scale = _Scale(-4, 3) if chosen.pattern == "scaled" else _Scale()
         most = max(_TERMS[component] // terms, 1)
         most_a, most_b = most, 1
@@ -343,7 +335,7 @@ def build(parameters: Parameters) -> Built:
         if _sums(parameters):
             before = _numbers("random", (writer.sums.slots, writer.sums.type.count), first, rng)
             inputs["totals"] = _among(writer, _bits(before, scale.a, component), rng)
-        return Subcase(name, inputs, run_time_operands(program, writer.given))
+        return Subcase(name, inputs)
 
     return Built(built, draw)
 

@@ -19,7 +19,7 @@ from generators.program.control_flow import Carried, Condition
 from generators.program.program import Built, Program, Subcase
 from generators.program.scalars import ScalarConvert
 from generators.program.shape import WorkgroupShape
-from generators.program.values import ArrayType, ArrayValue, Matrix, MatrixType, ScalarValue, Value
+from generators.program.values import ArrayType, ArrayValue, Matrix, MatrixType, ScalarValue, Value, extent
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MatrixOperands, Scope, Use
 
 Part = Literal["all", "half", "quarter"]
@@ -154,10 +154,7 @@ class _Writer:
         return matrix_source(self.builder, name, self._tiles(type_, steps))
 
     def _arrays(self, name: str, type_: ArrayType, role: Literal["input", "output"]) -> InvocationArrays:
-        assert isinstance(type_.element, ComponentType)
-        assert isinstance(type_.length, int)
-        slots = self.parameters.subgroups * self.parameters.subgroup_size
-        return invocation_arrays(self.builder, name, type_.element, type_.length, slots, role)
+        return invocation_arrays(self.builder, name, type_, self.parameters.subgroups * self.parameters.subgroup_size, role)
 
     def _input(self, name: str, type_: MatrixType) -> InvocationArrays:
         return self._arrays(name, self.parameters.array(type_.component, self.parameters.k), "input")
@@ -226,22 +223,19 @@ class _Writer:
 
     def _unrolled(self, rows: ArrayValue) -> None:
         total = self.start.load("sum_of_none")
-        length = self.taken.length
-        assert isinstance(length, int)
+        length = extent(self.taken.length)
         for number in range(self.parts):
             start = None if self.parameters.form == "layers" else self.builder.literal(number * length, _S32)
             total = self._multiplied(f"step_{number}_", self._part(f"step_{number}_", rows, start), number, total)
         self.sum.store(total)
 
     def _loop(self, rows: ArrayValue) -> None:
-        builder, length = self.builder, self.taken.length
-        assert isinstance(length, int)
+        builder, length = self.builder, extent(self.taken.length)
         step, before = Value("step", U32), self.start.load("sum_of_none")
         current, carried = Value("current", self.sum_type), list[Carried]()
         with builder.loop(step, builder.literal(self.parts), carried):
             scaled = builder.arithmetic("scaled", "multiply", step, builder.literal(length))
-            start = Value("begin", _S32)
-            builder.add(ScalarConvert(start, scaled))
+            start = builder.result_of(ScalarConvert(Value("begin", _S32), scaled))
             carried.append(Carried(before, current, self._multiplied("", self._part("", rows, start), step, current)))
         self.sum.store(current)
 

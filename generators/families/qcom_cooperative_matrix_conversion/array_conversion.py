@@ -13,6 +13,7 @@ from generators.layouts.invocation_arrays import InvocationArrays, construct, ex
 from generators.layouts.matrix_arrays import MatrixArray, Tiles, matrix_source, matrix_target, tiled
 from generators.layouts.placement import fills
 from generators.parameters.declaration import parameter
+from generators.parameters.vectors import COMPONENTS
 from generators.parameters.vocabulary import LAYOUTS, USES
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Condition
@@ -21,7 +22,7 @@ from generators.program.shape import LATEST, Version, WorkgroupShape
 from generators.program.values import ArrayType, ArrayValue, Matrix, MatrixType, ScalarValue, Value
 from generators.program.variables import Variable
 from generators.routines.invocation_control import zeros
-from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, Use
+from generators.types import ComponentType, Layout, Scope, Use
 
 Width = Literal["all", "half", "quarter"]
 Lines = Literal["all", "half", "quarter", "three_quarters"]
@@ -33,7 +34,6 @@ _LINE_BYTES = 32
 _TILES = 3
 """Number of matrices of a subgroup if a loop converts one after another."""
 
-_COMPONENTS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "u8", "s32", "u32")}
 _FACTORS = ("f16", "f32", "s8", "u8")
 _ACCUMULATORS = ("f16", "f32", "s32", "u32")
 
@@ -42,7 +42,7 @@ _ACCUMULATORS = ("f16", "f32", "s32", "u32")
 class Parameters:
     """The parameters of a case."""
 
-    component: ComponentType = parameter("the component type of the matrix", labels=_COMPONENTS)
+    component: ComponentType = parameter("the component type of the matrix", labels=COMPONENTS)
     use: Use = parameter("the use of the matrix", default="acc", labels=USES)
     lines: Lines = parameter("rows of the matrix, of B columns, for the invocations of a subgroup", default="all")
     width: Width = parameter(
@@ -182,10 +182,7 @@ class _Writer:
         return self.parameters.subgroups * self.parameters.subgroup_size
 
     def _arrays(self, name: str, first: bool, role: Literal["input", "output"]) -> InvocationArrays:
-        type_ = self.parameters.array_type(first)
-        assert isinstance(type_.element, ComponentType)
-        assert isinstance(type_.length, int)
-        return invocation_arrays(self.builder, name, type_.element, type_.length, self.count * self.invocations, role)
+        return invocation_arrays(self.builder, name, self.parameters.array_type(first), self.count * self.invocations, role)
 
     def _tiles(self) -> Tiles:
         parameters = self.parameters

@@ -14,13 +14,13 @@ from generators.layouts.invocation_arrays import invocation_arrays
 from generators.layouts.placement import fills
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
+from generators.parameters.vectors import INVOCATIONS, Invocations
 from generators.program.array_conversion import BitCastArray
-from generators.program.builder import U32, ProgramBuilder
+from generators.program.builder import U32
 from generators.program.program import Built, Program, Subcase
-from generators.program.shape import WorkgroupShape
 from generators.program.values import ArrayType, ArrayValue, ScalarValue, Value
 from generators.routines.invocation_control import Control, InvocationCode, path, run
-from generators.types import COMPONENT_TYPES, ComponentType, Scope
+from generators.types import COMPONENT_TYPES, ComponentType
 
 _TYPES = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "u32", "s32")}
 _MOST_HALVES = 128
@@ -28,16 +28,15 @@ _MOST_HALVES = 128
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters:
+class Parameters(Invocations):
     """The parameters of a case."""
 
     from_: ComponentType = parameter("the elements of the source", labels=_TYPES)
     to: ComponentType = parameter("the elements of the result", labels=_TYPES)
     bytes: int = parameter("the size of both arrays", default=32)
     way: Literal["cast", "back"] = parameter("whether the result is cast to the type of the source again", default="cast")
-    control: Control = parameter("the control flow around the cast", default="straight")
+    control: Control = parameter("the control flow around the cast", default="straight", then=INVOCATIONS)
     invocations: int = parameter("invocations of a workgroup", default=16)
-    workgroups: int = parameter("workgroups", default=1)
 
     @property
     def source(self) -> ArrayType:
@@ -71,27 +70,18 @@ def _listed(parameters: Parameters) -> bool:
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"listed": _listed}
 
 
-def _length(type_: ArrayType) -> int:
-    assert isinstance(type_.length, int)
-    return type_.length
-
-
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and sources of normal numbers in both types."""
-    lanes = parameters.invocations * parameters.workgroups
-    shape = WorkgroupShape(invocations=parameters.invocations)
-    builder = ProgramBuilder(Scope.WORKGROUP, workgroups=parameters.workgroups, shape=shape)
-    source = invocation_arrays(builder, "source", parameters.from_, _length(parameters.source), lanes, "input")
-    of_result = parameters.from_ if parameters.way == "back" else parameters.to
-    target = invocation_arrays(builder, "target", of_result, _length(parameters.result), lanes, "output")
+    lanes, builder = parameters.lanes, parameters.builder()
+    source = invocation_arrays(builder, "source", parameters.source, lanes, "input")
+    target = invocation_arrays(builder, "target", parameters.result, lanes, "output")
     me = Value("me", U32)
 
     def load(prefix: str, slot: ScalarValue) -> tuple[ArrayValue, ...]:
         return (source.load(f"{prefix}given", slot),)
 
     def compute(prefix: str, operands: Sequence[Any]) -> ArrayValue:
-        result = Value(f"{prefix}cast", parameters.between)
-        builder.add(BitCastArray(result, operands[0]))
+        result = builder.result_of(BitCastArray(Value(f"{prefix}cast", parameters.between), operands[0]))
         if parameters.way == "back":
             result, first = Value(f"{prefix}back", parameters.source), result
             builder.add(BitCastArray(result, first))

@@ -14,21 +14,21 @@ from generators.layouts.invocation_arrays import invocation_arrays
 from generators.layouts.placement import fills
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
+from generators.parameters.vectors import INVOCATIONS, Invocations
 from generators.program.array_conversion import ExtractSubArray
-from generators.program.builder import U32, ProgramBuilder
+from generators.program.builder import U32
 from generators.program.memory import Pointee
 from generators.program.program import Built, Program, Subcase
-from generators.program.shape import WorkgroupShape
 from generators.program.values import ArrayType, ArrayValue, ScalarValue, Value
 from generators.routines.invocation_control import Control, InvocationCode, path, run
-from generators.types import COMPONENT_TYPES, ComponentType, Scope, StorageClass
+from generators.types import COMPONENT_TYPES, ComponentType, StorageClass
 
 _TYPES = {name: COMPONENT_TYPES[name] for name in ("u32", "s32", "f32", "f16")}
 _S32 = COMPONENT_TYPES["s32"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters:
+class Parameters(Invocations):
     """The parameters of a case."""
 
     element: ComponentType = parameter("the elements of both arrays", labels=_TYPES)
@@ -38,9 +38,8 @@ class Parameters:
     start: Literal["literal", "specialization", "push_constant", "buffer", "invocation"] = parameter(
         "where the number of the first element comes from; invocation: each invocation has a different one", default="literal"
     )
-    control: Control = parameter("the control flow around the instruction", default="straight")
+    control: Control = parameter("the control flow around the instruction", default="straight", then=INVOCATIONS)
     invocations: int = parameter("invocations of a workgroup", default=16)
-    workgroups: int = parameter("workgroups", default=1)
 
     @property
     def count(self) -> int:
@@ -72,12 +71,10 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"fits": _fits}
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and arrays whose elements all differ."""
-    lanes = parameters.invocations * parameters.workgroups
-    shape = WorkgroupShape(invocations=parameters.invocations)
-    builder = ProgramBuilder(Scope.WORKGROUP, workgroups=parameters.workgroups, shape=shape)
-    source = invocation_arrays(builder, "source", parameters.element, parameters.length, lanes, "input")
-    target = invocation_arrays(builder, "target", parameters.element, parameters.taken, lanes, "output")
+    lanes, builder = parameters.lanes, parameters.builder()
     result = ArrayType(parameters.element, parameters.taken)
+    source = invocation_arrays(builder, "source", ArrayType(parameters.element, parameters.length), lanes, "input")
+    target = invocation_arrays(builder, "target", result, lanes, "output")
     begin, me = parameters.first * parameters.taken, Value("me", U32)
     own = parameters.start == "invocation"
     starts = builder.array("starts", Pointee(_S32), lanes, StorageClass.STORAGE_BUFFER, "input") if own else None
@@ -91,9 +88,7 @@ def build(parameters: Parameters) -> Built:
         return (source.load(f"{prefix}given", slot),)
 
     def compute(prefix: str, operands: Sequence[Any]) -> ArrayValue:
-        taken = Value(f"{prefix}taken", result)
-        builder.add(ExtractSubArray(taken, operands[0], operands[1] if start is None else start))
-        return taken
+        return builder.result_of(ExtractSubArray(Value(f"{prefix}taken", result), operands[0], operands[1] if start is None else start))
 
     def store(values: Sequence[ArrayValue]) -> None:
         target.store(values[0], me)

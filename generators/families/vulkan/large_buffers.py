@@ -208,7 +208,7 @@ def build(parameters: Parameters) -> Built:
     """Build a case. A device that wraps an index at 31 or 32 bits reads different bits of the source."""
     writer = _LargeWriter(parameters)
     program = writer.write()
-    values = writer.operands | writer.tensors.operands
+    values = writer.operands
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         source = program.array("source")

@@ -305,6 +305,6 @@ def build(parameters: Parameters) -> Built:
             if parameters.instruction == "reduce" and array in inputs:
                 table = np.array(GROUP_TABLE, np.uint8)
                 inputs[array] = np.resize(table, inputs[array].size)
-        return Subcase(name, inputs, dict(case.around.operands))
+        return Subcase(name, inputs)
 
     return Built(case.builder.build(), draw)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from generators.families.nv_cooperative_matrix2.function_bodies.surroundings import BYTES, HALVES, WORDS, Need, Surroundings
-from generators.families.nv_cooperative_matrix2.function_bodies.writer import S32, FunctionWriter, condition, finished, word
+from generators.families.nv_cooperative_matrix2.function_bodies.writer import S32, FunctionWriter, finished, word
 from generators.numerics.formats import bits_of
 from generators.program.arrays import ArrayStore, AtomicOr
 from generators.program.builder import U32
-from generators.program.control_flow import Arm, Carried, ReturnBoth
+from generators.program.control_flow import Arm, Carried, Condition, ReturnBoth
 from generators.program.values import BlockPointer, Scalar, ScalarValue, StructType, Value, VectorType
 from generators.types import ComponentType
 
@@ -72,7 +72,7 @@ def _early_return(writer: FunctionWriter, given: Given) -> ScalarValue:
     key = writer.do("and", writer.weighted((3, given.p), (5, given.q), (1, given.x)), word(7))
     with builder.arm() as body:
         early = given.lower(writer, writer.weighted((5, given.x), (7, given.p), (1, given.q)))
-    writer.leave(condition(key, "less", word(3)), early, body)
+    writer.leave(Condition(key, "less", word(3)), early, body)
     return given.lower(writer, writer.weighted((3, given.x), (11, given.q), (13, given.p)))
 
 
@@ -81,11 +81,11 @@ def _both_return(writer: FunctionWriter, given: Given) -> ScalarValue:
     builder = writer.builder
     with builder.arm() as then:
         inner = given.lower(writer, writer.weighted((9, given.x), (1, given.q)))
-        writer.leave(condition(writer.do("and", given.q, word(1)), "equal", word(0)), inner)
+        writer.leave(Condition(writer.do("and", given.q, word(1)), "equal", word(0)), inner)
         first = given.lower(writer, writer.weighted((5, given.x), (7, given.p)))
     with builder.arm() as otherwise:
         second = given.lower(writer, writer.weighted((3, given.x), (11, given.q), (1, given.p)))
-    builder.add(ReturnBoth(condition(given.p, "greater", given.q), tuple(then), first, tuple(otherwise), second))
+    builder.add(ReturnBoth(Condition(given.p, "greater", given.q), tuple(then), first, tuple(otherwise), second))
     return second
 
 
@@ -98,13 +98,13 @@ def _branch(writer: FunctionWriter, given: Given) -> ScalarValue:
         two = writer.weighted((9, given.x), (3, given.q))
     with builder.arm() as then:
         chosen, inner = writer.merged(one, two)
-        odd = condition(writer.do("and", given.x, word(1)), "not_equal", word(0))
+        odd = Condition(writer.do("and", given.x, word(1)), "not_equal", word(0))
         builder.branch(odd, inner_then, inner_otherwise, [inner])
         first = writer.do("add", chosen, given.q)
     with builder.arm() as otherwise:
         second = writer.weighted((11, given.x), (1, given.p), (5, given.q))
     result, outer = writer.merged(first, second)
-    builder.branch(condition(given.q, "less_equal", given.p), then, otherwise, [outer])
+    builder.branch(Condition(given.q, "less_equal", given.p), then, otherwise, [outer])
     return given.lower(writer, result)
 
 
@@ -145,8 +145,8 @@ def _loop(writer: FunctionWriter, given: Given) -> ScalarValue:
     index, current, carried = writer.fresh(), writer.fresh(), list[Carried]()
     with builder.loop(index, trips, carried):
         key = writer.do("and", writer.do("add", current, index), word(15))
-        builder.exit("break", condition(key, "equal", word(5)))
-        builder.exit("continue", condition(key, "equal", word(2)))
+        builder.exit("break", Condition(key, "equal", word(5)))
+        builder.exit("continue", Condition(key, "equal", word(2)))
         following = writer.weighted((3, current), (1, given.q), (7, index))
         carried.append(Carried(given.x, current, following))
     return given.lower(writer, writer.weighted((1, current), (5, given.p)))
@@ -160,7 +160,7 @@ def _loop_return(writer: FunctionWriter, given: Given) -> ScalarValue:
         with builder.arm() as body:
             found = given.lower(writer, writer.weighted((5, current), (9, index), (1, given.p)))
         key = writer.do("and", writer.weighted((1, current), (1, given.p), (1, given.q)), word(3))
-        writer.leave(condition(key, "equal", word(1)), found, body)
+        writer.leave(Condition(key, "equal", word(1)), found, body)
         carried.append(Carried(given.x, current, writer.weighted((5, current), (3, given.q), (1, index))))
     return given.lower(writer, writer.weighted((3, current), (7, given.p)))
 
@@ -270,7 +270,7 @@ def _call(writer: FunctionWriter, given: Given) -> ScalarValue:
     inner = FunctionWriter(writer.builder, f"{writer.name}_inner")
     with writer.builder.arm() as body:
         key = inner.do("and", inner.weighted((1, a), (3, b)), word(3))
-        inner.leave(condition(key, "less", word(2)), inner.weighted((5, a), (3, b)), ())
+        inner.leave(Condition(key, "less", word(2)), inner.weighted((5, a), (3, b)), ())
         result = inner.weighted((7, a), (1, b))
     # The value that an exit returns is computed before it.
     function = finished(inner, (a, b), body, result)
@@ -288,7 +288,7 @@ def _store(writer: FunctionWriter, given: Given) -> ScalarValue:
     with builder.arm() as otherwise:
         two = writer.weighted((9, given.x), (7, given.q))
     number, merged = writer.merged(one, two)
-    builder.branch(condition(given.p, "less", given.q), then, otherwise, [merged])
+    builder.branch(Condition(given.p, "less", given.q), then, otherwise, [merged])
     builder.add(ArrayStore(given.around.log, given.log_place, number))
     return given.lower(writer, writer.weighted((3, number), (1, given.q)))
 
@@ -328,7 +328,7 @@ class _Floats:
 def _exponential(writer: FunctionWriter, given: Given) -> ScalarValue:
     """Return an attention weight: exp of the element less a number of its row, or 0 if masked."""
     floats = _Floats(writer, given.value.type)
-    writer.leave(condition(given.q, "greater", writer.do("add", given.p, word(4))), floats.constant(0))
+    writer.leave(Condition(given.q, "greater", writer.do("add", given.p, word(4))), floats.constant(0))
     weight = writer.extended("exponential", writer.do("subtract", given.value, floats.place(given.p, 3, 0.5)))
     return writer.do("multiply", weight, writer.do("add", floats.place(given.q, 1, 1.0), floats.constant(1)))
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from generators.families.nv_cooperative_matrix2.function_bodies.surroundings import BYTES, WORDS, Need, Surroundings
-from generators.families.nv_cooperative_matrix2.function_bodies.writer import FunctionWriter, condition, finished, word
+from generators.families.nv_cooperative_matrix2.function_bodies.writer import FunctionWriter, finished, word
 from generators.numerics.formats import bits_of
 from generators.program.builder import U32
-from generators.program.control_flow import Arm, Carried, ReturnBoth
+from generators.program.control_flow import Arm, Carried, Condition, ReturnBoth
 from generators.program.functions import Function
 from generators.program.values import Scalar, ScalarValue, Value, VectorType
 
@@ -74,14 +74,14 @@ class Combination:
 
 def _early_return(writer: FunctionWriter, pair: Pair) -> ScalarValue:
     """Return the greater number, early if it is the second."""
-    writer.leave(condition(pair.a, "less", pair.b), pair.lower(writer, pair.b))
+    writer.leave(Condition(pair.a, "less", pair.b), pair.lower(writer, pair.b))
     return pair.lower(writer, pair.a)
 
 
 def _both_return(writer: FunctionWriter, pair: Pair) -> ScalarValue:
     """Return the lesser number from either arm."""
     smaller, other = pair.lower(writer, pair.a), pair.lower(writer, pair.b)
-    writer.builder.add(ReturnBoth(condition(pair.a, "less", pair.b), (), smaller, (), other))
+    writer.builder.add(ReturnBoth(Condition(pair.a, "less", pair.b), (), smaller, (), other))
     return other
 
 
@@ -98,7 +98,7 @@ def _branch(writer: FunctionWriter, pair: Pair) -> ScalarValue:
     with builder.arm() as otherwise:
         two = writer.do("or", pair.a, word(0))
     result, merged = writer.merged(one, two)
-    builder.branch(condition(left, "less", right), then, otherwise, [merged])
+    builder.branch(Condition(left, "less", right), then, otherwise, [merged])
     return pair.lower(writer, result)
 
 
@@ -130,8 +130,8 @@ def _switch_element(writer: FunctionWriter, pair: Pair) -> ScalarValue:
     """Keep the number with the greater upper bits; if those are equal, keep the exclusive or of the lower bits."""
     builder = writer.builder
     left, right = (writer.do("shift_right", value, word(7)) for value in (pair.a, pair.b))
-    is_less = writer.select(condition(left, "less", right), word(1), word(0))
-    is_greater = writer.select(condition(left, "greater", right), word(2), word(0))
+    is_less = writer.select(Condition(left, "less", right), word(1), word(0))
+    is_greater = writer.select(Condition(left, "greater", right), word(2), word(0))
     with builder.arm() as second:
         one = writer.do("or", pair.b, word(0))
     with builder.arm() as first:
@@ -164,7 +164,7 @@ def _loop_return(writer: FunctionWriter, pair: Pair) -> ScalarValue:
     with builder.loop(index, word(20), carried):
         with builder.arm() as body:
             found = pair.lower(writer, left)
-        writer.leave(condition(right, "equal", word(0)), found, body)
+        writer.leave(Condition(right, "equal", word(0)), found, body)
         carried.append(Carried(pair.a, left, right))
         carried.append(Carried(pair.b, right, writer.do("modulo", left, right)))
     return pair.lower(writer, right)
@@ -207,7 +207,7 @@ def _vector(writer: FunctionWriter, pair: Pair) -> ScalarValue:
     index, current, carried = writer.fresh(), writer.fresh(), list[Carried]()
     with builder.loop(index, word(3), carried):
         left, right = (writer.get(variable, index) for variable in variables)
-        greater = writer.select(condition(left, "less", right), right, left)
+        greater = writer.select(Condition(left, "less", right), right, left)
         placed = writer.do("shift_left", greater, writer.do("multiply", index, word(3)))
         carried.append(Carried(word(0), current, writer.do("or", current, placed)))
     return pair.lower(writer, current)
@@ -257,7 +257,7 @@ def _call(writer: FunctionWriter, pair: Pair) -> ScalarValue:
     a, b = Value("a", U32), Value("b", U32)
     inner = FunctionWriter(writer.builder, f"{writer.name}_inner")
     with writer.builder.arm() as body:
-        inner.leave(condition(b, "less", a), b)
+        inner.leave(Condition(b, "less", a), b)
         result = inner.do("or", a, word(0))
     function: Function = finished(inner, (a, b), body, result)
     low = writer.call(function, *(writer.do("and", value, word(15)) for value in (pair.b, pair.a)))
@@ -274,7 +274,7 @@ def _exponential(writer: FunctionWriter, pair: Pair) -> ScalarValue:
     """Return the greater number: it has the smaller exponential of a negative multiple."""
     quarter = writer.builder.literal(bits_of(pair.first.type, -0.25), pair.first.type)
     left, right = (writer.extended("exponential", writer.do("multiply", value, quarter)) for value in (pair.first, pair.second))
-    return writer.select(condition(right, "less", left), pair.second, pair.first)
+    return writer.select(Condition(right, "less", left), pair.second, pair.first)
 
 
 COMBINATIONS: Mapping[str, Combination] = MappingProxyType(

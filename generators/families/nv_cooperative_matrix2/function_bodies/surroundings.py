@@ -49,7 +49,6 @@ class Surroundings:
         mark: an element's room in the buffer of marks.
 
     Attributes:
-        operands: values of operands that a subcase must supply, by name.
         table_values: the table's elements.
     """
 
@@ -67,7 +66,6 @@ class Surroundings:
         self.source = source
         self.storage = storage
         self.table_values = table
-        self.operands: dict[str, int] = {}
         self._table: Array | Variable | None = None
         if table and storage == "private":
             self._table = builder.variable("table", ArrayType(U32, len(table)), "private", _initial(table))
@@ -91,12 +89,7 @@ class Surroundings:
 
     def number(self, name: str, value: int, other: int) -> ScalarValue:
         """Return a u32 from the source of the case; ``other`` is the default of a specialization constant."""
-        if self.source == "literal":
-            return self.builder.literal(value)
-        operand = self.builder.operand(name, U32, self.source, value, other)
-        if self.source != "specialization":
-            self.operands[name] = value
-        return operand
+        return self.builder.operand(name, U32, self.source, value, other)
 
     def look_up(self, writer: FunctionWriter, index: ScalarValue) -> ScalarValue:
         """Return an element of the table."""

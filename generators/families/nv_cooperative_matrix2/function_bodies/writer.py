@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from generators.program.arrays import ArrayLoad
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.composites import CompositeConstruct, CompositeExtract
-from generators.program.control_flow import Condition, Merged, Relation, Select
+from generators.program.control_flow import Condition, Merged, Select
 from generators.program.functions import Call, Function, Parameter
 from generators.program.memory import Array
 from generators.program.operation import Operation
@@ -37,11 +36,6 @@ S32 = COMPONENT_TYPES["s32"]
 def word(value: int) -> ScalarValue:
     """Return a literal u32."""
     return literal(U32, value % (1 << 32))
-
-
-def condition(left: ScalarValue, relation: Relation, right: ScalarValue) -> Condition:
-    """Return a comparison of two scalars."""
-    return Condition(left, relation, right)
 
 
 class FunctionWriter:
@@ -149,15 +143,11 @@ class FunctionWriter:
 
     def cast(self, pointer: BlockPointer, type_: BlockType) -> BlockPointer:
         """Return a pointer to a block of another type at the same place."""
-        result: BlockPointer = Value(self.unique(), type_)
-        self.builder.add(BlockCast(result, pointer))
-        return result
+        return self.builder.result_of(BlockCast(Value(self.unique(), type_), pointer))
 
     def address(self, array: Array, offset: ScalarValue, type_: BlockType) -> BlockPointer:
         """Return a pointer to a block in an array of physical storage."""
-        result: BlockPointer = Value(self.unique(), type_)
-        self.builder.add(BlockAddress(result, array, offset))
-        return result
+        return self.builder.result_of(BlockAddress(Value(self.unique(), type_), array, offset))
 
     def call(self, function: Function, *arguments: ScalarValue) -> Scalar:
         """Call a function that returns a scalar."""
@@ -178,10 +168,6 @@ class FunctionWriter:
         """Return a byte of a u32, by a computed index."""
         shift = self.do("multiply", self.do("and", index, word(3)), word(8))
         return self.do("and", self.do("shift_right", of, shift), word(0xFF))
-
-
-Storage = Literal["function", "private", "workgroup", "storage_buffer"]
-"""Places of a table."""
 
 
 def finished(writer: FunctionWriter, parameters: tuple[Parameter, ...], body: Sequence[Operation], returned: AnyValue) -> Function:

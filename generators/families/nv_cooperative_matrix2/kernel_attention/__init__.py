@@ -221,14 +221,11 @@ class _Attention:
         return self.builder.muladd(self.writer.name(name), c.type, a, b, c, self.row.operands or None)
 
     def _called(self, function: Function, matrix: Matrix, *extra: Matrix | ScalarValue) -> Matrix:
-        result = Value(self.writer.name(function.name), matrix.type)
-        self.builder.add(PerElement(result, matrix, function, extra))
-        return result
+        return self.builder.result_of(PerElement(Value(self.writer.name(function.name), matrix.type), matrix, function, extra))
 
     def _reduced(self, matrix: Matrix, type_: MatrixType, what: str) -> Matrix:
         result = Value(self.writer.name(f"row_{what}"), type_)
-        self.builder.add(Reduce(result, matrix, ReduceMode.ROW, getattr(self.functions, what)))
-        return result
+        return self.builder.result_of(Reduce(result, matrix, ReduceMode.ROW, getattr(self.functions, what)))
 
     def _rescaled(self, matrix: Matrix, decay: Matrix) -> Matrix:
         if self.parameters.rescale == "arithmetic":
@@ -244,9 +241,7 @@ class _Attention:
         if self.row.a is not self.row.result:
             weights = self._converted(weights, replace(target, use=Use.ACCUMULATOR))
         if form != "memory":
-            result = Value(writer.name("factor"), target)
-            builder.add(UseConvert(result, weights))
-            return result
+            return builder.result_of(UseConvert(Value(writer.name("factor"), target), weights))
         self.exchange.store(weights, self.exchange_first)
         builder.barrier()
         result = self.exchange.load(writer.name("factor"), self.exchange_first)
@@ -264,8 +259,7 @@ class _Attention:
 
     def _converted(self, matrix: Matrix, type_: MatrixType) -> Matrix:
         result = Value(self.writer.name("converted"), type_)
-        self.builder.add(MatrixConvert(result, matrix, conversions(matrix.type.component, type_.component)[0]))
-        return result
+        return self.builder.result_of(MatrixConvert(result, matrix, conversions(matrix.type.component, type_.component)[0]))
 
     def draw(self, name: str, _parameters: Parameters, _program: Program, rng: np.random.Generator) -> Subcase:
         """Draw operands whose scores are small whole numbers: weights are powers of two, and every sum is exact in any order."""
@@ -285,7 +279,7 @@ class _Attention:
         below[...] = np.where(few(others, below.shape, rng), below, 0)
         below[..., 0] = -(others * keys + 1) * (SCALE if row.result.is_float else 1)
         inputs = {which: self.tensors[which].contents(matrix.astype(row.a.dtype), rng) for which, matrix in numbers.items()}
-        return Subcase(name, inputs, self.writer.operands)
+        return Subcase(name, inputs)
 
     def _values(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
         """Draw values: arbitrary integers, or so few and so small floats that their weighted sums fit the bits that a multiply-add must

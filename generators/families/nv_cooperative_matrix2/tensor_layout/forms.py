@@ -9,8 +9,9 @@ from functools import partial
 from types import MappingProxyType
 
 from generators.families.nv_cooperative_matrix2.tensor_layout.moves import Moves, MoveSetup
-from generators.families.nv_cooperative_matrix2.tensor_layout.regions import OTHER_CLAMP_VALUE, Region
+from generators.families.nv_cooperative_matrix2.tensor_layout.regions import OTHER_CLAMP_VALUE
 from generators.layouts.matrix_arrays import Tiles, granule_of, matrix_source, matrix_target
+from generators.layouts.sliced_tensors import SlicedTensor, counts_of
 from generators.layouts.tensor_writer import CLAMP_VALUE, DispatchNumber, LayoutStep, Number, interleaved, slice_step
 from generators.layouts.tensors import Tensor, tensor_array
 from generators.program.builder import U32
@@ -40,7 +41,7 @@ _STRIDED_BYTES = 48
 class LayoutSetup:
     """How a layout is set up: the last of ``steps`` makes it describe ``region``."""
 
-    region: Region
+    region: SlicedTensor
     type: TensorLayoutType
     steps: tuple[LayoutStep, ...]
 
@@ -68,13 +69,12 @@ class LayoutForm:
         """Number of matrices of each scope instance."""
         return self.slices if self.copy is None else 2
 
-    def tensor_elements(self, region: Region, instances: int) -> int:
+    def tensor_elements(self, region: SlicedTensor, instances: int) -> int:
         """Return the number of elements in memory of the longest tensor."""
         if self.own_shapes:
             return replace(region, strides=(region.strides[0] + instances - 1, *region.strides[1:])).elements
         if self.copy == "dimension":
-            sizes = _copied_sizes(region)
-            return max(region.elements, math.prod(-(-size // block) for size, block in zip(sizes, region.blocks, strict=True)))
+            return max(region.elements, math.prod(counts_of(_copied_sizes(region), region.blocks)))
         return 2 * region.elements if self.copy == "stride" else region.elements
 
 
@@ -145,8 +145,7 @@ def _in_function(moves: Moves, setup: LayoutSetup) -> None:
     taken = Value("taken", moves.given.type)
     returned = None
     with builder.arm() as body:
-        changed = Value("changed", setup.type)
-        builder.add(LayoutSet(changed, layout, setting, tuple(scalars)))
+        changed = builder.result_of(LayoutSet(Value("changed", setup.type), layout, setting, tuple(scalars)))
         if moves.given.is_load:
             returned = moves.read("inside", begin, changed)
         else:
@@ -259,12 +258,12 @@ def _clamp_value_by_instance(moves: Moves, setup: LayoutSetup) -> None:
     moves.move(writer.layout("layout", setup.type, *steps))
 
 
-def _copied_sizes(region: Region) -> list[int]:
+def _copied_sizes(region: SlicedTensor) -> list[int]:
     """Return the dimensions of a layout that is made from another layout by setting new dimensions."""
     return [span + 2 + d for d, span in enumerate(region.spans)]
 
 
-def _derived_step(setting: LayoutSetting, region: Region) -> LayoutStep:
+def _derived_step(setting: LayoutSetting, region: SlicedTensor) -> LayoutStep:
     rank = len(region.sizes)
     match setting:
         case "dimension":

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
-from generators.layouts.tensor_slices import matrix_spans
+from generators.layouts.sliced_tensors import SlicedTensor, counts_of, matrix_spans
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, slice_step
-from generators.layouts.tensors import row_major, tensor_elements
+from generators.layouts.tensors import row_major
 
 SpanKind = Literal["matrix", "reshaped", "thin", "odd", "larger", "shorter"]
 """Slices: of the matrix's shape (``matrix``); of another shape with as many elements (``reshaped``, and ``thin`` with dimensions of 1); of
@@ -60,28 +59,6 @@ OTHER_CLAMP_VALUE = 0x6D4B2937
 """Bits that are a finite number in every float type, like CLAMP_VALUE, but a different one."""
 
 
-@dataclass(frozen=True)
-class Region:
-    """A tensor and a slice of it, with one number for each dimension.
-
-    Attributes:
-        sizes: the dimensions of the tensor. ``offsets``, ``spans``: the numbers of the slice; all in elements.
-        blocks: block sizes.
-        strides: the strides in elements, from block to block.
-    """
-
-    sizes: tuple[int, ...]
-    offsets: tuple[int, ...]
-    spans: tuple[int, ...]
-    blocks: tuple[int, ...]
-    strides: tuple[int, ...]
-
-    @property
-    def elements(self) -> int:
-        """Number of elements in memory from the first element of the tensor to its last, both included."""
-        return tensor_elements(_counts(self.sizes, self.blocks), self.strides)
-
-
 def spans_of(kind: SpanKind, rows: int, columns: int, rank: int) -> tuple[int, ...] | None:
     """Return the spans of a slice for a matrix; None if there is no such slice of ``rank`` dimensions."""
     total = rows * columns
@@ -116,13 +93,8 @@ def beyond_16_bits(kind: OffsetKind, rank: int) -> int | None:
     return 0 if kind in ("deep", "vast") else None
 
 
-def _counts(sizes: Sequence[int], blocks: Sequence[int]) -> list[int]:
-    """Return the number of blocks in each dimension."""
-    return [-(-size // block) for size, block in zip(sizes, blocks, strict=True)]
-
-
 def _strides(kind: StrideKind, sizes: Sequence[int], blocks: Sequence[int]) -> tuple[int, ...]:
-    strides = list(row_major(_counts(sizes, blocks), kind in ("padded", "spread"), 3 if kind == "spread" else 1))
+    strides = list(row_major(counts_of(sizes, blocks), kind in ("padded", "spread"), 3 if kind == "spread" else 1))
     if kind == "doubled":
         strides = [2 * stride for stride in strides]
     if kind == "far":
@@ -139,7 +111,7 @@ def region_of(
     strides_in_elements: bool = False,
     copies: int = 1,
     margin: int = 0,
-) -> Region:
+) -> SlicedTensor:
     """Return the tensor around a slice of ``spans``.
 
     Args:
@@ -170,7 +142,7 @@ def region_of(
                 sizes[d] += 1
     offsets = [_offset(offset, d, sizes[d] - (copies - 1) * spans[0] * (d == 0), span) if sliced else 0 for d, span in enumerate(spans)]
     step = _strides(strides, sizes, [1] * len(spans) if strides_in_elements else sizes_of_blocks)
-    return Region(tuple(sizes), tuple(offsets), tuple(spans), tuple(sizes_of_blocks), step)
+    return SlicedTensor(tuple(sizes), tuple(offsets), tuple(spans), step, tuple(sizes_of_blocks))
 
 
 def _offset(kind: OffsetKind, dimension: int, size: int, span: int) -> int:
@@ -187,7 +159,7 @@ def _offset(kind: OffsetKind, dimension: int, size: int, span: int) -> int:
             return size - span + 1 if dimension % 2 == 0 else -1
 
 
-def slice_steps(kind: SliceKind, region: Region) -> list[LayoutStep]:
+def slice_steps(kind: SliceKind, region: SlicedTensor) -> list[LayoutStep]:
     """Return slices whose offsets add up to the region's. The last has the region's spans; of the others, the first has larger spans and
     the second smaller spans."""
     wanted, sizes = region.offsets, region.sizes
@@ -212,7 +184,9 @@ def slice_steps(kind: SliceKind, region: Region) -> list[LayoutStep]:
     return [slice_step(*slice_) for slice_ in zip(moves, spans, strict=True)]
 
 
-def layout_steps(region: Region, slices: SliceKind, order: Order, strides: StrideKind, clamp_value: ClampValueKind) -> list[LayoutStep]:
+def layout_steps(
+    region: SlicedTensor, slices: SliceKind, order: Order, strides: StrideKind, clamp_value: ClampValueKind
+) -> list[LayoutStep]:
     """Return the steps that make a new layout describe ``region``."""
     sizes = region.sizes
     others = [size + 4 + 2 * d for d, size in enumerate(sizes)]

@@ -6,16 +6,17 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
-from generators.errors import GeneratorError, Rule
-from generators.families.nv_cooperative_matrix2.tensor_view.parameters import Parameters, SubcaseParameters
+from generators.errors import GeneratorError, Rule, possible
 from generators.families.nv_cooperative_matrix2.tensor_view.shapes import (
     Clip,
+    ClipKind,
+    FormKind,
     broadened,
     clip_window,
-    reached,
     slice_spans,
     unused_sizes,
     unused_strides,
@@ -26,9 +27,13 @@ from generators.families.nv_cooperative_matrix2.tensor_view.shapes import (
     window_numbers,
 )
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
-from generators.layouts.placement import add_witness, fills, pointee_of
-from generators.layouts.tensor_writer import LayoutStep, TensorWriter, ViewStep, slice_step
+from generators.layouts.placement import add_witness, fills
+from generators.layouts.sliced_tensors import SlicedTensor
+from generators.layouts.tensor_writer import LayoutStep, TensorWriter, ViewStep
 from generators.layouts.tensors import Tensor, pattern_contents, row_major, tensor_array, tensor_elements
+from generators.parameters.declaration import parameter
+from generators.parameters.matrices import OPERANDS, OnePointedTensor, Rank
+from generators.parameters.vocabulary import CLAMP_MODES
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
 from generators.program.program import Built, Program, Subcase
@@ -44,9 +49,64 @@ _DERIVED: Mapping[str, ViewSetting] = MappingProxyType({"derived": "clip", "deri
 _WITHOUT_DIMENSIONS = ("span", "span_set")
 _MOST_ELEMENTS = 1 << 16
 _MOST_ELEMENTS_FAR = 1 << 20
-_MOST_WORKGROUP_BYTES = 8192
 _TRIPS = 2
 """Iterations that carry the Object. A second load leaves the same elements as the first."""
+
+
+def _permutation(text: str) -> tuple[int, ...]:
+    """Return the dimensions that ``p201`` names, outermost first: 2, 0, 1.
+
+    Raises:
+        ValueError: they are not a permutation.
+    """
+    dimensions = tuple(int(digit) for digit in text[1:])
+    if text[:1] != "p" or sorted(dimensions) != list(range(len(dimensions))) or not 1 <= len(dimensions) <= 5:
+        raise ValueError("expected p and each dimension once, such as p201")
+    return dimensions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(OnePointedTensor):
+    """The parameters of a case."""
+
+    access: Literal["load", "store"] = parameter("what is done through the view", default="load")
+    rank: Rank = parameter("dimensions of the layout", default=2)
+    permutation: tuple[int, ...] = parameter("dimensions of the view, outermost first", decode=_permutation)
+    form: FormKind = parameter("dimensions and strides of the view", default="default")
+    fit: Literal["matrix", "window"] = parameter(
+        "whether the dimensions have as many elements as the matrix or as the clip window",
+        default="matrix",
+        applies=lambda parameters: parameters.clip != "none",
+    )
+    clip: ClipKind = parameter("the clip window", default="none")
+    spans: Literal["even", "odd"] = parameter("whether spans of the slice are powers of two", default="even")
+    edge: Literal["inside", "over", "past"] = parameter(
+        "whether the slice is inside the tensor, over the first edge of the first dimension and the last edge "
+        "of the last, or one element past the end of only the first dimension",
+        default="inside",
+    )
+    mode: ClampMode = parameter("the clamp mode of the layout", default="undefined", labels=CLAMP_MODES)
+    place: Literal["value", "clip_first", "variable", "derived", "derived_dimension", "derived_stride", "instance"] = parameter(
+        "how the access gets its view: straight from the instructions; with the clip window set first; from a "
+        "variable; after another view was made from it by a window, dimensions or strides; or with a "
+        "different window for each scope instance",
+        default="value",
+    )
+    constants: Literal["literal", "specialization"] = parameter("the operands of the view's type", default="literal", then=OPERANDS)
+    object: Literal["loaded", "null", "splat", "again", "carried"] = parameter(
+        "the Object of the load, whose elements stay outside the clip window; it may be stored again after the load, or come from the "
+        "iteration before",
+        default="loaded",
+        applies=lambda parameters: parameters.access == "load",
+        then=("pointee",),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubcaseParameters(Parameters):
+    """The parameters of a subcase."""
+
+    pattern: Literal["index", "index_high", "bits"] = parameter("what the source array is full of")
 
 
 @dataclass(frozen=True)
@@ -54,16 +114,13 @@ class Geometry:
     """The tensor, its slice and the view of a case.
 
     Attributes:
-        sizes, tensor_strides, offsets, spans: the numbers of the tensor and its slice, for each dimension of the layout.
+        tensor: the tensor and its slice.
         dimensions: the dimensions of the view; None if it has none of its own.
         strides: the strides that the view sets; None if it sets none.
         clip: the window; None if the view sets none.
     """
 
-    sizes: tuple[int, ...]
-    tensor_strides: tuple[int, ...]
-    offsets: tuple[int, ...]
-    spans: tuple[int, ...]
+    tensor: SlicedTensor
     dimensions: tuple[int, ...] | None
     strides: tuple[int, ...] | None
     clip: Clip | None
@@ -85,7 +142,7 @@ def geometry(parameters: Parameters) -> Geometry | None:
         if dimensions is None:
             return None
         strides = view_strides(form, dimensions)
-        needed = reached(dimensions, strides or row_major(dimensions))
+        needed = tensor_elements(dimensions, strides or row_major(dimensions))
         if form == "broad":
             dimensions = broadened(dimensions, permutation)
         # Windows over an image are recognizable only in a slice of the image's width.
@@ -107,21 +164,10 @@ def geometry(parameters: Parameters) -> Geometry | None:
         # window stay inside.
         offsets.append((-min(max(1, span // 4), lines) if dimension == 0 else min(2, span - 1)) if over else 1 + dimension % 2)
         sizes.append(max(2, span - (0 if dimension else max(1, span // 4))) if over else span + 3 + dimension)
-    tensor_strides = row_major(sizes, padded=True)
-    if tensor_elements(sizes, tensor_strides) * parameters.instances > _limit(parameters, form == "far"):
+    tensor = SlicedTensor(tuple(sizes), tuple(offsets), spans, row_major(sizes, padded=True))
+    if not parameters.has_room(tensor.elements * parameters.instances, _MOST_ELEMENTS_FAR if form == "far" else _MOST_ELEMENTS):
         return None
-    return Geometry(tuple(sizes), tensor_strides, tuple(offsets), spans, dimensions, strides, clip)
-
-
-def _limit(parameters: Parameters, far: bool) -> int:
-    """Return the maximum number of elements of a tensor; ``far``: with strides beyond 16 bits."""
-    if parameters.storage is StorageClass.WORKGROUP:
-        return _MOST_WORKGROUP_BYTES // parameters.component.bytes
-    return _MOST_ELEMENTS_FAR if far else _MOST_ELEMENTS
-
-
-def _fits(parameters: Parameters) -> bool:
-    return geometry(parameters) is not None
+    return Geometry(tensor, dimensions, strides, clip)
 
 
 def _ranks_agree(parameters: Parameters) -> bool:
@@ -134,14 +180,9 @@ def _repeats_something(parameters: Parameters) -> bool:
     return len(parameters.permutation) > 1 or parameters.form not in ("outer_zero", "inner_zero", "sliding", "crossed")
 
 
-def _pointee_fits(parameters: Parameters) -> bool:
-    """Return whether the label is the only one for this pointee."""
-    return parameters.pointee != "u32" or parameters.component is not U32
-
-
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
-    "fits": _fits,
-    "pointee_fits": _pointee_fits,
+    "fits": lambda parameters: geometry(parameters) is not None,
+    "pointee_fits": lambda parameters: parameters.pointee_fits,
     "ranks_agree": _ranks_agree,
     "repeats_something": _repeats_something,
 }
@@ -182,7 +223,7 @@ def _view_steps(writer: TensorWriter, parameters: Parameters, shape: Geometry) -
             steps.append(("stride", shape.strides))
     elif parameters.form == "span_set":
         # Neither has an effect in a view without its own dimensions (CM2-VW-05).
-        steps += [("dimension", unused_sizes(shape.spans)), ("stride", unused_strides(shape.spans))]
+        steps += [("dimension", unused_sizes(shape.tensor.spans)), ("stride", unused_strides(shape.tensor.spans))]
     if shape.clip is not None:
         clip: ViewStep = ("clip", _clip_operands(writer, parameters, shape.clip))
         steps.insert(0 if parameters.place == "clip_first" else len(steps), clip)
@@ -191,10 +232,10 @@ def _view_steps(writer: TensorWriter, parameters: Parameters, shape: Geometry) -
 
 def _layout(writer: TensorWriter, parameters: Parameters, shape: Geometry) -> TensorLayout:
     mode = parameters.mode
-    steps: list[LayoutStep] = [("dimension", shape.sizes), ("stride", shape.tensor_strides)]
+    steps: list[LayoutStep] = [("dimension", shape.tensor.sizes), ("stride", shape.tensor.strides)]
     if mode is ClampMode.CONSTANT:
         steps.append(("clamp_value", (_CLAMP_VALUE & ((1 << min(32, parameters.component.bits)) - 1),)))
-    steps.append(slice_step(shape.offsets, shape.spans))
+    steps.append(shape.tensor.slice)
     return writer.layout("layout", TensorLayoutType(parameters.rank, mode), *steps)
 
 
@@ -250,7 +291,7 @@ def _access(
                 before = matrix_in(builder, f"before{name}", type_)
         if parameters.object == "carried":
             matrix, carried = Value(f"current{name}", type_), list[Carried]()
-            with builder.loop(Value(f"iteration{name}", U32), builder.operand(f"trips{name}", U32, "push_constant"), carried):
+            with builder.loop(Value(f"iteration{name}", U32), builder.operand(f"trips{name}", U32, "push_constant", _TRIPS), carried):
                 carried.append(Carried(before, matrix, tensor.load(f"matrix{name}", type_, begin, matrix, layout, view)))
         else:
             matrix = tensor.load(f"matrix{name}", type_, begin, before, layout, view)
@@ -267,18 +308,15 @@ def build(parameters: Parameters) -> Built:
     Every source is full of the pattern, including gaps. The target of a load holds the reversed pattern beforehand, so no element has by
     chance the bits that the load should give it.
     """
-    component, type_, shape = parameters.component, parameters.matrix_type, geometry(parameters)
-    if shape is None:
-        raise GeneratorError(Rule.CONSTRAINT, "tensor_view: the constraint 'fits' must exclude this case")
+    component, type_, shape = parameters.component, parameters.matrix_type, possible(geometry(parameters), "tensor_view")
     builder = ProgramBuilder(parameters.scope, subgroups=parameters.subgroups)
     writer = TensorWriter(builder, parameters.source, parameters.integer.is_signed)
     load, tensors = parameters.access == "load", list[Tensor]()
-    elements = tensor_elements(shape.sizes, shape.tensor_strides)
 
     def tensor(name: str) -> Tensor:
         name = f"{'source' if load else 'target'}{name}"
-        pointee = pointee_of(parameters.pointee, component)
-        tensors.append(tensor_array(builder, name, component, elements, parameters.storage, not load, pointee))
+        storage, pointee = parameters.storage, parameters.array_pointee
+        tensors.append(tensor_array(builder, name, component, shape.tensor.elements, storage, not load, pointee))
         return tensors[-1]
 
     derived_by = _DERIVED.get(parameters.place)
@@ -309,8 +347,6 @@ def build(parameters: Parameters) -> Built:
             if array.name.startswith("before"):
                 data = data.view(component.bits_dtype)[::-1].copy().view(np.uint8)
             inputs[array.name] = data
-        accesses = ("",) if derived is None else ("", "_derived")
-        trips = {f"trips{access}": _TRIPS for access in accesses} if parameters.object == "carried" else {}
-        return Subcase(name, inputs, writer.operands | trips)
+        return Subcase(name, inputs)
 
     return Built(builder.build(), draw)

@@ -194,8 +194,3 @@ def _sliding(rank: int, sizes: Sequence[int]) -> tuple[int, ...]:
     # The image is wider than the number of positions in a line, by the width of the window.
     line = (sizes[1] + sizes[3]) * channels
     return (line, channels, line, channels, 1)[:rank]
-
-
-def reached(sizes: Sequence[int], strides: Sequence[int]) -> int:
-    """Return the number of elements from the first to the last that a view reaches, both included."""
-    return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))

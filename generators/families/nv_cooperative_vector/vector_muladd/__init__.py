@@ -14,7 +14,6 @@ from generators.families.nv_cooperative_vector.vector_muladd.parameters import (
     SubcaseParameters,
     biases_of,
     count_of,
-    lanes_of,
     matrices_of,
     pointee_of,
     sizes_of,
@@ -29,22 +28,18 @@ from generators.inputs.vector_products import (
 )
 from generators.layouts.vector_arrays import VectorArray
 from generators.layouts.vector_matrices import VectorMatrices
-from generators.operands.run_time import run_time_operands
-from generators.program.builder import ProgramBuilder
 from generators.program.control_flow import Carried, Condition, Exit, Merged
 from generators.program.cooperative_vector_matmul import BiasInMemory, MatrixInMemory
 from generators.program.elementwise import VectorFunction
 from generators.program.memory import Array
 from generators.program.program import Built, Program, Subcase
 from generators.program.scalars import ScalarConvert
-from generators.program.shape import WorkgroupShape
 from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, Operand, Scalar, ScalarValue, Value
 from generators.program.vector_builder import VectorBuilder
 from generators.types import (
     COMPONENT_TYPES,
     INTERPRETATIONS,
     Interpretation,
-    Scope,
     VectorMatrixLayout,
 )
 
@@ -90,11 +85,9 @@ class _VectorMuladdWriter:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        shape = WorkgroupShape(invocations=parameters.invocations)
-        self.builder = ProgramBuilder(Scope.WORKGROUP, workgroups=parameters.workgroups, shape=shape)
+        self.builder = parameters.builder()
         self.vectors = VectorBuilder(self.builder)
-        self.lanes, self.count = lanes_of(parameters), count_of(parameters)
-        self.given: dict[str, int] = {}
+        self.lanes, self.count = parameters.lanes, count_of(parameters)
         row, sizes = parameters.row, sizes_of(parameters)
         components = row.components(sizes[0][1])
         self.sources = VectorArray(CooperativeVectorType(row.input, components), self.lanes)
@@ -115,7 +108,6 @@ class _VectorMuladdWriter:
     def _operand(self, name: str, value: int, default: int) -> ScalarValue:
         """Declare a scalar that is the same in all invocations, from the source of the case."""
         parameters = self.parameters
-        self.given[name] = value
         return self.builder.operand(name, parameters.integer, parameters.source, value, default)
 
     def _constant(self, name: str, value: int, default: int) -> Operand:
@@ -221,8 +213,7 @@ class _VectorMuladdWriter:
             return first
         number = index
         if integer is not _U32:
-            number = Value(f"{name}_number", integer)
-            builder.add(ScalarConvert(number, index))
+            number = builder.result_of(ScalarConvert(Value(f"{name}_number", integer), index))
         scaled = builder.arithmetic(f"{name}_scaled", "multiply", number, builder.literal(pitch, integer))
         return builder.arithmetic(name, "add", scaled, first)
 
@@ -297,7 +288,7 @@ def build(parameters: Parameters) -> Built:
     writer = _VectorMuladdWriter(parameters)
     built = writer.write()
 
-    def draw(name: str, chosen: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
+    def draw(name: str, chosen: SubcaseParameters, _: Program, rng: np.random.Generator) -> Subcase:
         arrays: dict[str, np.ndarray] = {}
         for layer in writer.layers:
             shape = layer.shape
@@ -311,7 +302,7 @@ def build(parameters: Parameters) -> Built:
             arrays[layer.weights.name] = shape.contents(drawn.matrices, rng, nan)
             if layer.bias is not None:
                 arrays[layer.bias.name] = layer.biases.pack(drawn.biases)
-        return Subcase(name, arrays, run_time_operands(program, writer.given))
+        return Subcase(name, arrays)
 
     return Built(built, draw)
 

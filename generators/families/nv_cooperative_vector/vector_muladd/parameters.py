@@ -14,7 +14,9 @@ from generators.inputs.vector_products import (
 from generators.layouts.vector_arrays import VectorArray
 from generators.layouts.vector_matrices import VectorMatrices
 from generators.parameters.declaration import parameter
-from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES, parse_shape
+from generators.parameters.matrices import INTEGERS
+from generators.parameters.vectors import FIRST_VECTORS, INVOCATIONS, MATRIX_LAYOUTS, Invocations
+from generators.parameters.vocabulary import BUFFERS, SOURCE_NAMES, parse_shape
 from generators.program.memory import Pointee
 from generators.program.values import CooperativeVectorType
 from generators.types import (
@@ -26,13 +28,6 @@ from generators.types import (
 )
 from generators.vector_rows import VectorTypes, parse_vector_row
 
-_LAYOUTS: Mapping[str, VectorMatrixLayout] = {
-    "row": VectorMatrixLayout.ROW_MAJOR,
-    "column": VectorMatrixLayout.COLUMN_MAJOR,
-    "inferencing": VectorMatrixLayout.INFERENCING_OPTIMAL,
-    "training": VectorMatrixLayout.TRAINING_OPTIMAL,
-}
-
 OTHER_LAYOUT: Mapping[VectorMatrixLayout, VectorMatrixLayout] = {layout: VectorMatrixLayout(layout ^ 1) for layout in VectorMatrixLayout}
 """The default value of a specialization constant."""
 
@@ -40,13 +35,6 @@ _PADDINGS: Mapping[str, int | None] = {"tight": 0, "padded": 16, "wide": 208, "a
 
 _FIRST: Mapping[str, int] = {"zero": 0, "minimal": 64, "odd": 192, "far": 65600}
 """Bytes before the first matrix."""
-
-_BIAS_FIRST: Mapping[str, int] = {"zero": 0, "minimal": 16, "odd": 48, "far": 65552}
-"""Bytes before the first bias."""
-
-_INTEGERS = {name: COMPONENT_TYPES[name] for name in ("u32", "s32")}
-
-_STORAGES = {name: STORAGE_CLASSES[name] for name in ("storage_buffer", "physical_storage_buffer")}
 
 _HIDDEN = 5
 """Number of components of a vector between two layers."""
@@ -61,7 +49,7 @@ def _single(parameters: Parameters) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters:
+class Parameters(Invocations):
     """The parameters of a case."""
 
     row: VectorTypes = parameter(
@@ -69,7 +57,7 @@ class Parameters:
     )
     size: tuple[int, int] = parameter("M and K", default="5x7", decode=parse_shape)
     bias: Literal["added", "none"] = parameter("whether there is a bias", default="added")
-    layout: VectorMatrixLayout = parameter("the layout of the matrices", default="row", labels=_LAYOUTS)
+    layout: VectorMatrixLayout = parameter("the layout of the matrices", default="row", labels=MATRIX_LAYOUTS)
     transpose: bool = parameter("whether matrices are stored as K x M", default=False, applies=lambda parameters: not _linear(parameters))
     stride: int | None = parameter(
         "bytes between rows or columns beyond the minimum; an optimal layout ignores it, and then it may be absent",
@@ -77,9 +65,9 @@ class Parameters:
         labels=_PADDINGS,
     )
     first: int = parameter("where the first matrix begins", default="minimal", labels=_FIRST, applies=_linear)
-    bias_first: int = parameter("where the first bias begins", default="minimal", labels=_BIAS_FIRST)
+    bias_first: int = parameter("where the first bias begins", default="minimal", labels=FIRST_VECTORS)
     source: SOURCE_NAMES = parameter("where offsets of the first matrix and bias, and the stride, come from", default="literal")
-    integer: ComponentType = parameter("the integer type of offsets and strides", default="u32", labels=_INTEGERS, applies=_linear)
+    integer: ComponentType = parameter("the integer type of offsets and strides", default="u32", labels=INTEGERS, applies=_linear)
     converted_by: ConversionCommand = parameter(
         "whether a command of the device or of the host brings matrices into an optimal layout",
         default="device",
@@ -90,14 +78,13 @@ class Parameters:
         "where M, K, layout, transposition and interpretations come from", default="literal", applies=_single
     )
     pointee: Literal["component", "u8", "u32", "f16"] = parameter("the elements of the arrays of matrices and biases", default="component")
-    storage: StorageClass = parameter("where matrices and biases are", default="storage_buffer", labels=_STORAGES)
+    storage: StorageClass = parameter("where matrices and biases are", default="storage_buffer", labels=BUFFERS)
     matrices: Literal["one", "second", "alternate", "clustered", "unique"] = parameter(
         "which matrix an invocation takes: the only one; the second of two; one of three in turn; one for "
         "every four invocations; or its own",
         default="one",
+        then=INVOCATIONS,
     )
-    invocations: int = parameter("invocations of a workgroup", default=32)
-    workgroups: int = parameter("workgroups", default=1)
     control: Literal["straight", "half", "branches", "loop"] = parameter(
         "which invocations multiply: all, or the odd ones; odd and even ones in two branches, with different matrices; or each in a loop "
         "that goes up to the invocation's own matrix",
@@ -127,11 +114,6 @@ class SubcaseParameters(Parameters):
 # The shape of a case
 
 
-def lanes_of(parameters: Parameters) -> int:
-    """Return the number of invocations."""
-    return parameters.invocations * parameters.workgroups
-
-
 def count_of(parameters: Parameters) -> int:
     """Return the number of matrices."""
     match parameters.matrices:
@@ -142,9 +124,9 @@ def count_of(parameters: Parameters) -> int:
         case "alternate":
             return 3
         case "clustered":
-            return -(-lanes_of(parameters) // 4)
+            return -(-parameters.lanes // 4)
         case _:
-            return lanes_of(parameters)
+            return parameters.lanes
 
 
 def sizes_of(parameters: Parameters) -> list[tuple[int, int]]:

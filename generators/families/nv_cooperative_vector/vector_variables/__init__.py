@@ -11,15 +11,13 @@ import numpy as np
 from generators.families.nv_cooperative_vector.vector_variables.parameters import PREDICATES, Index, Parameters
 from generators.inputs.patterns import normal_bits, tame_bits
 from generators.layouts.vector_arrays import VectorArray
-from generators.operands.run_time import run_time_operands
-from generators.program.builder import U32, ProgramBuilder
+from generators.program.builder import U32
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyMemory, CopyObject
 from generators.program.construction import CooperativeVectorConstant
 from generators.program.control_flow import Condition
 from generators.program.functions import Function, PointerParameter
 from generators.program.memory import Array, Pointee
 from generators.program.program import Built, Program, Subcase
-from generators.program.shape import WorkgroupShape
 from generators.program.values import (
     Aggregate,
     AnyValue,
@@ -40,7 +38,7 @@ from generators.program.values import (
 )
 from generators.program.variables import Initializer, Path, Variable, leaves, length, part_type
 from generators.program.vector_builder import VectorBuilder
-from generators.types import ComponentType, Scope, StorageClass
+from generators.types import ComponentType, StorageClass
 
 __all__ = ["PREDICATES", "Parameters", "build"]
 
@@ -69,20 +67,14 @@ class _Slots:
 
 
 class _VectorVariablesWriter:
-    """Writes the program of one case.
-
-    Attributes:
-        given: value of each operand that a specialization constant or the host supplies.
-    """
+    """Writes the program of one case."""
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        shape = WorkgroupShape(invocations=parameters.invocations)
-        self.builder = ProgramBuilder(Scope.WORKGROUP, workgroups=parameters.workgroups, shape=shape)
+        self.builder = parameters.builder()
         self.vectors = VectorBuilder(self.builder)
-        self.lanes = parameters.invocations * parameters.workgroups
+        self.lanes = parameters.lanes
         self.me = Value("me", U32)
-        self.given: dict[str, int] = {}
         self.length = self._extent("length", parameters.length, parameters.length + 3, parameters.length_from)
         self.count = self._extent("count", parameters.count, parameters.count + 1, parameters.count_from)
         self.type = self._holder()
@@ -110,10 +102,7 @@ class _VectorVariablesWriter:
         return value if source == "literal" else self.builder.operand(name, U32, source, value, default)
 
     def _operand(self, name: str, value: int, default: int) -> Operand:
-        source = self.parameters.source
-        if source != "literal":
-            self.given[name] = value
-        return self.builder.operand(name, U32, source, value, default)
+        return self.builder.operand(name, U32, self.parameters.source, value, default)
 
     def _own(self, name: str, used: bool) -> Array | None:
         """Declare an array with a number for each invocation, if the program uses it."""
@@ -267,22 +256,19 @@ class _VectorVariablesWriter:
             case "load_store":
                 builder.set(other, (), whole)
             case "copy_object":
-                copied = Value("copied", whole.type)
-                builder.add(CopyObject(copied, whole))
+                copied = builder.result_of(CopyObject(Value("copied", whole.type), whole))
                 builder.set(other, (), copied)
             case "construct":
                 assert is_aggregate(whole), "vectors are not constructed of parts here"
                 builder.set(other, (), self._constructed(whole))
             case "insert":
-                inserted = Value("inserted", whole.type)
-                builder.add(CompositeInsert(inserted, self.spare("insertion"), whole, self.last))
+                inserted = builder.result_of(CompositeInsert(Value("inserted", whole.type), self.spare("insertion"), whole, self.last))
                 builder.set(other, (), inserted)
                 # The operand is stored after its use and must be unchanged.
                 builder.set(box, (), whole)
             case _:
                 for number, (leaf, type_) in enumerate(leaves(whole.type)):
-                    value = Value(f"leaf{number}", type_)
-                    builder.add(CompositeExtract(value, whole, leaf))
+                    value = builder.result_of(CompositeExtract(Value(f"leaf{number}", type_), whole, leaf))
                     builder.set(other, leaf, value)
 
     def _constructed(self, whole: Aggregate) -> Aggregate:
@@ -420,7 +406,7 @@ def build(parameters: Parameters) -> Built:
     """Build a case: its program, and random bits with few repetitions."""
     writer = _VectorVariablesWriter(parameters)
 
-    def draw(name: str, _: Parameters, program: Program, rng: np.random.Generator) -> Subcase:
+    def draw(name: str, _: Parameters, __: Program, rng: np.random.Generator) -> Subcase:
         inputs = {}
         for slots in writer.sources.values():
             place = slots.place
@@ -430,6 +416,6 @@ def build(parameters: Parameters) -> Built:
             if array is not None:
                 order = rng.permutation(max(writer.lanes, choices))[: writer.lanes] % choices
                 inputs[array.name] = np.ascontiguousarray(order).astype(np.uint32).view(np.uint8)
-        return Subcase(name, inputs, run_time_operands(program, writer.given))
+        return Subcase(name, inputs)
 
     return Built(writer.write(), draw)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generators.parameters.declaration import parameter
+from generators.parameters.vectors import COMPONENTS, INVOCATIONS, LENGTH, Vectors
 from generators.parameters.vocabulary import SOURCE_NAMES
-from generators.types import COMPONENT_TYPES, ComponentType
-
-_COMPONENTS = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "s8", "u8", "s32", "u32")}
+from generators.types import ComponentType
 
 _Storage = Literal["function", "private"]
 Index = Literal["constant", "operand", "invocation", "loop"]
@@ -21,15 +20,14 @@ BY_PARTS = ("construct", "parts", "insert")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters:
+class Parameters(Vectors):
     """The parameters of a case."""
 
-    component: ComponentType = parameter("component type of the vectors", labels=_COMPONENTS)
+    component: ComponentType = parameter("component type of the vectors", labels=COMPONENTS)
     holder: Literal["vector", "array", "array_of_array", "struct", "array_of_struct", "struct_of_array", "nested"] = parameter(
-        "the type of the variables", default="array"
+        "the type of the variables", default="array", then=LENGTH
     )
     length: int = parameter("components of a vector", default=5)
-    length_from: Literal["literal", "specialization"] = parameter("where the length of the type comes from", default="literal")
     count: int = parameter("length of the array", default=3, applies=lambda parameters: parameters.holder not in ("vector", "struct"))
     count_from: Literal["literal", "specialization"] = parameter(
         "where the length of the array comes from",
@@ -58,10 +56,11 @@ class Parameters:
         applies=lambda parameters: parameters.change != "none",
     )
     control: Literal["straight", "half", "branches", "loop"] = parameter(
-        "the control flow around the change", default="straight", applies=lambda parameters: parameters.change != "none"
+        "the control flow around the change",
+        default="straight",
+        applies=lambda parameters: parameters.change != "none",
+        then=INVOCATIONS,
     )
-    invocations: int = parameter("invocations of a workgroup", default=32)
-    workgroups: int = parameter("workgroups", default=1)
 
 
 def _loops_fit(parameters: Parameters) -> bool:
@@ -107,5 +106,5 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
     "sizes_fit": _sizes_fit,
     "vectors_fit": _vectors_fit,
     "exchanges_fit": _exchanges_fit,
-    "diverges": lambda parameters: parameters.control != "straight" or parameters.invocations in (1, 7, 33),
+    "diverges": lambda parameters: parameters.control != "straight" or parameters.is_partial,
 }

@@ -50,7 +50,8 @@ class IsolatedDevice:
         timeout: seconds that each step may take.
         description: the device's description of itself, if it is already known.
         open_timeout: seconds that opening the device may take.
-        lost: called when the device is lost, or when its child does not end as it should.
+        lost: called when the device is lost, or when its child does not end as it should, with the time when the request began, in seconds
+            since the epoch.
 
     Attributes:
         last_steps: seconds that each step of the last run took; includes ``open`` if the device was opened since the run before.
@@ -62,13 +63,14 @@ class IsolatedDevice:
         timeout: float,
         description: DeviceDescription | None = None,
         open_timeout: float = OPEN_SECONDS,
-        lost: Callable[[], None] = lambda: None,
+        lost: Callable[[float], None] = lambda _: None,
     ) -> None:
         self._spec = spec
         self._timeout = timeout
         self._open_timeout = open_timeout
         self._description = description
         self._lost = lost
+        self._began = 0.0
         self._child: ChildProcess | None = None
         self._findings: list[Finding] = []
         self._opening: dict[str, float] = {}
@@ -95,7 +97,7 @@ class IsolatedDevice:
         """
         if self._child is not None and not self._child.ended:
             return
-        begin = time.perf_counter()
+        begin, self._began = time.perf_counter(), time.time()
         child = ChildProcess({"VK_DRIVER_FILES": self._spec.driver_files} if self._spec.driver_files else {})
         try:
             # The child has the driver files in its environment; a path need not be Unicode.
@@ -105,14 +107,14 @@ class IsolatedDevice:
             check_same(self._description, description)
         except DeviceFailure as failure:
             child.kill()
-            self._lost()
+            self._lost(self._began)
             raise CannotOpen(failure) from failure
         except DeviceChanged:
             child.close(self._open_timeout)
             raise
         except BaseException:
             child.kill()
-            self._lost()
+            self._lost(self._began)
             raise
         self._child = child
         self._opening = {"open": time.perf_counter() - begin}
@@ -176,9 +178,10 @@ class IsolatedDevice:
         problems while this child closed its device and ended.
         """
         child, self._child = self._child, None
+        self._began = time.time()
         if child is not None and (problems := child.close(self._timeout)):
             self._findings += problems
-            self._lost()
+            self._lost(self._began)
         found, self._findings = tuple(self._findings), []
         return found
 
@@ -199,6 +202,7 @@ class IsolatedDevice:
     def _ask_child(self, request: tuple[Any, ...], what: str) -> Any:
         self.open()
         assert self._child is not None
+        self._began = time.time()
         try:
             return self._child.ask(request, self._timeout, what)
         except DeviceFailure as failure:
@@ -216,4 +220,4 @@ class IsolatedDevice:
         child, self._child = self._child, None
         if child is not None:
             child.kill()
-        self._lost()
+        self._lost(self._began)

@@ -3,7 +3,7 @@
 After a lost device or a killed process, a driver may drop the work of other processes without an error. Seen on an H200: a shader of one
 process hung for 5 s, and the fragments of another process's draw stored nothing.
 
-Each report of a process says which time it covers and whether the process lost its device in that time. A claim about wrong values waits in
+Each report of a process says which time it covers and when the process lost its device in that time. A claim about wrong values waits in
 the main process until every other process has reported on the same time, or has ended.
 """
 
@@ -25,14 +25,14 @@ class Stretch(msgspec.Struct, frozen=True):
     Attributes:
         process, machine: the names of the process and of its machine.
         begin, end: the time, in seconds since the epoch, by the machine's clock.
-        lost: whether the process lost its device in this time.
+        losses: for each time that the process lost its device, when the request to the device began and when the loss was seen.
     """
 
     process: str
     machine: str
     begin: float
     end: float
-    lost: bool
+    losses: tuple[tuple[float, float], ...] = ()
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -62,17 +62,18 @@ class Clock:
         self._process = process
         self._now = now
         self._begin = now()
-        self._lost = False
+        self._losses: list[tuple[float, float]] = []
 
-    def lost(self) -> None:
-        """Record that the device is lost, or that its child did not end as it should."""
-        self._lost = True
+    def lost(self, begin: float) -> None:
+        """Record that the device is lost, or that its child did not end as it should, after a request that began at ``begin``."""
+        self._losses.append((begin, self._now()))
 
     def stretch(self) -> Stretch:
         """Return the time since the last call."""
-        begin, lost = self._begin, self._lost
-        self._begin, self._lost = self._now(), False
-        return Stretch(self._process, platform.node(), begin, self._begin, lost)
+        begin, losses = self._begin, tuple(self._losses)
+        self._begin = self._now()
+        self._losses.clear()
+        return Stretch(self._process, platform.node(), begin, self._begin, losses)
 
 
 class Neighbours:
@@ -85,19 +86,18 @@ class Neighbours:
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
         self._latest: dict[str, Stretch] = {}
-        self._losses: list[Stretch] = []
+        self._losses: list[tuple[Stretch, float, float]] = []
         self._waiting: list[tuple[Claim, Stretch]] = []
 
     def begins(self, process: str) -> None:
         """Record that a process begins, and will report."""
         now = self._now()
-        self._latest[process] = Stretch(process, "", now, now, False)
+        self._latest[process] = Stretch(process, "", now, now)
 
     def reports(self, stretch: Stretch, claim: Claim | None = None) -> None:
         """Record a report of a process, and keep its claim."""
         self._latest[stretch.process] = stretch
-        if stretch.lost:
-            self._losses.append(stretch)
+        self._losses += [(stretch, *loss) for loss in stretch.losses]
         if claim is not None:
             self._waiting.append((claim, stretch))
 
@@ -105,7 +105,7 @@ class Neighbours:
         """Record that a process has ended. If it died, it lost its device at some time since its last report."""
         latest = self._latest.pop(process, None)
         if died and latest is not None:
-            self._losses.append(msgspec.structs.replace(latest, begin=latest.end, end=max(latest.end, self._now()), lost=True))
+            self._losses.append((latest, latest.end, max(latest.end, self._now())))
 
     def decided(self) -> Iterator[tuple[Claim, bool]]:
         """Yield each claim that can be decided now, with whether it counts, and keep it no longer."""
@@ -114,8 +114,8 @@ class Neighbours:
             if any(_may_share(other, stretch) and other.end < stretch.end for other in self._latest.values()):
                 self._waiting.append((claim, stretch))
             else:
-                beside = [loss for loss in self._losses if _may_share(loss, stretch)]
-                yield claim, not any(loss.begin <= stretch.end and stretch.begin <= loss.end for loss in beside)
+                beside = [(begin, end) for loser, begin, end in self._losses if _may_share(loser, stretch)]
+                yield claim, not any(begin <= stretch.end and stretch.begin <= end for begin, end in beside)
 
 
 def _may_share(other: Stretch, stretch: Stretch) -> bool:

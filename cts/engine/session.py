@@ -81,12 +81,12 @@ class Settings:
         return STRICTLY_PASSING if self.fail_on_quality else PASSING
 
 
-def open_holder(settings: Settings, findings: list[Finding] | None = None, lost: Callable[[], None] = lambda: None) -> DeviceHolder:
+def open_holder(settings: Settings, findings: list[Finding] | None = None, lost: Callable[[float], None] = lambda _: None) -> DeviceHolder:
     """Return a holder that opens the device of ``settings``, in a child process if they say so.
 
     Args:
         findings: the list that it adds its findings to; a new one by default.
-        lost: called when the device in a child process is lost.
+        lost: see cts.devices.isolation.IsolatedDevice.
     """
     spec, retries = settings.spec, settings.retries
     if settings.isolated and isinstance(spec, DeviceSpec):

@@ -206,7 +206,7 @@ def worker(plan: Plan, selection: Selection, findings: list[Finding], place: tup
             journal.join_writers(plan.reports)
         written = journal.Journal(plan.reports / journal.RESULTS)
     clock = Clock(name) if name and settings.isolated else None
-    holder = open_holder(settings, findings, clock.lost if clock else lambda: None)
+    holder = open_holder(settings, findings, clock.lost if clock else lambda _: None)
     if settings.isolated and count > 1:
         # If many processes open the device at once, that takes seconds; meanwhile this process collects the cases.
         holder.begin()

@@ -19,9 +19,9 @@ class Run:
             self.neighbours.begins(process)
 
     def reports(
-        self, process: str, begin: float, end: float, lost: bool = False, claims: bool = False, machine: str = "here"
+        self, process: str, begin: float, end: float, lost: tuple[float, float] | None = None, claims: bool = False, machine: str = "here"
     ) -> list[bool]:
-        self.neighbours.reports(Stretch(process, machine, begin, end, lost), CLAIM if claims else None)
+        self.neighbours.reports(Stretch(process, machine, begin, end, (lost,) if lost else ()), CLAIM if claims else None)
         return self.decided()
 
     def ends(self, process: str, died: bool = False) -> list[bool]:
@@ -43,21 +43,19 @@ def test_a_claim_waits_until_every_other_process_has_reported_on_the_same_time()
 def test_a_claim_does_not_count_if_another_process_lost_the_device_meanwhile():
     run = Run("a", "b")
     run.reports("a", 1, 2, claims=True)
-    assert run.reports("b", 0, 3, lost=True) == [False]
+    assert run.reports("b", 0, 3, lost=(1.5, 2.5)) == [False]
 
 
-@pytest.mark.parametrize(("begin", "end"), [(0.0, 0.9), (2.1, 3.0)])
-def test_a_loss_before_or_after_a_claim_does_not_matter(begin: float, end: float):
+@pytest.mark.parametrize("lost", [(0.1, 0.9), (2.1, 2.9)])
+def test_a_loss_before_or_after_a_claim_does_not_matter(lost: tuple[float, float]):
     run = Run("a", "b")
     run.reports("a", 1, 2, claims=True)
-    run.neighbours.reports(Stretch("b", "here", begin, end, lost=True))
-    run.neighbours.reports(Stretch("b", "here", end, 4, lost=False))
-    assert run.decided() == [True]
+    assert run.reports("b", 0, 3, lost=lost) == [True]
 
 
 def test_its_own_losses_do_not_excuse_a_process():
     run = Run("a", "b")
-    run.reports("a", 0, 1, lost=True, claims=True)
+    run.reports("a", 0, 1, lost=(0, 1), claims=True)
     assert run.reports("b", 0, 2) == [True]
 
 
@@ -87,7 +85,7 @@ def test_a_loss_on_another_machine_does_not_matter():
     run = Run("a", "b")
     run.reports("b", 0, 1, machine="there")
     assert run.reports("a", 1, 2, claims=True) == [True]
-    run.reports("b", 1, 3, lost=True, machine="there")
+    run.reports("b", 1, 3, lost=(1, 3), machine="there")
     assert run.reports("a", 2, 3, claims=True) == [True]
 
 
@@ -96,8 +94,8 @@ def test_the_only_process_decides_at_once():
 
 
 def test_stretches_leave_no_time_out_and_have_each_loss_once():
-    times = iter([1.0, 2.0, 5.0])
+    times = iter([1.0, 1.5, 2.0, 5.0])
     clock = Clock("a", lambda: next(times))
-    clock.lost()
+    clock.lost(1.2)
     first, second = clock.stretch(), clock.stretch()
-    assert [(one.begin, one.end, one.lost) for one in (first, second)] == [(1.0, 2.0, True), (2.0, 5.0, False)]
+    assert [(one.begin, one.end, one.losses) for one in (first, second)] == [(1.0, 2.0, ((1.2, 1.5),)), (2.0, 5.0, ())]

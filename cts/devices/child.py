@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import MappingProxyType, TracebackType
@@ -76,6 +77,8 @@ class ChildProcess:
 
     Attributes:
         ended: whether the child is unusable.
+        shaders_since: since when the child may have run shaders, in seconds since the epoch: since it began the request or the last step
+            that dispatches. None if it runs none. When a step ends it may still run them, because a lost device also ends a step.
 
     Raises:
         DeviceError: it cannot be started.
@@ -86,6 +89,7 @@ class ChildProcess:
         environment: Mapping[str, str] = MappingProxyType({}),
         waiting: Callable[[int], Callable[[], float]] = waiting_for_cpu,
     ) -> None:
+        self.shaders_since: float | None = None
         self._waiting = waiting
         self._number = 0
         self._decoder = Decoder()
@@ -162,9 +166,12 @@ class ChildProcess:
             begun = self._receive(patience, asked) == (BEGIN, None)
             if not begun:
                 raise NotAMessage("it is not an answer to the request")
+            self.shaders_since = time.time()
             patience.restart()
             while (received := self._receive(patience, asked))[0] == DOING:
                 announced = received[1]
+                if announced is not None:
+                    self.shaders_since = time.time() if announced is Step.DISPATCH else None
                 step = announced or asked.step
                 doing = _WORDS.get(announced, "") if announced else ""
                 patience.restart()
@@ -173,6 +180,7 @@ class ChildProcess:
                 return None, rebuilt(value)
             if kind != ANSWER:
                 raise NotAMessage("it is not an answer to the request")
+            self.shaders_since = None
             return value, None
         except Late:
             told = patience.granted > seconds * _TOLD

@@ -50,8 +50,8 @@ class IsolatedDevice:
         timeout: seconds that each step may take.
         description: the device's description of itself, if it is already known.
         open_timeout: seconds that opening the device may take.
-        lost: called when the device is lost, or when its child does not end as it should, with the time when the request began, in seconds
-            since the epoch.
+        lost: called when the device is lost, or when its child does not end as it should; with the time since which its shaders may have
+            run, in seconds since the epoch.
 
     Attributes:
         last_steps: seconds that each step of the last run took; includes ``open`` if the device was opened since the run before.
@@ -70,7 +70,6 @@ class IsolatedDevice:
         self._open_timeout = open_timeout
         self._description = description
         self._lost = lost
-        self._began = 0.0
         self._child: ChildProcess | None = None
         self._findings: list[Finding] = []
         self._opening: dict[str, float] = {}
@@ -97,7 +96,7 @@ class IsolatedDevice:
         """
         if self._child is not None and not self._child.ended:
             return
-        begin, self._began = time.perf_counter(), time.time()
+        begin = time.perf_counter()
         child = ChildProcess({"VK_DRIVER_FILES": self._spec.driver_files} if self._spec.driver_files else {})
         try:
             # The child has the driver files in its environment; a path need not be Unicode.
@@ -107,14 +106,14 @@ class IsolatedDevice:
             check_same(self._description, description)
         except DeviceFailure as failure:
             child.kill()
-            self._lost(self._began)
+            self._lost(time.time())
             raise CannotOpen(failure) from failure
         except DeviceChanged:
             child.close(self._open_timeout)
             raise
         except BaseException:
             child.kill()
-            self._lost(self._began)
+            self._lost(time.time())
             raise
         self._child = child
         self._opening = {"open": time.perf_counter() - begin}
@@ -178,10 +177,9 @@ class IsolatedDevice:
         problems while this child closed its device and ended.
         """
         child, self._child = self._child, None
-        self._began = time.time()
         if child is not None and (problems := child.close(self._timeout)):
             self._findings += problems
-            self._lost(self._began)
+            self._lost(time.time())
         found, self._findings = tuple(self._findings), []
         return found
 
@@ -202,7 +200,6 @@ class IsolatedDevice:
     def _ask_child(self, request: tuple[Any, ...], what: str) -> Any:
         self.open()
         assert self._child is not None
-        self._began = time.time()
         try:
             return self._child.ask(request, self._timeout, what)
         except DeviceFailure as failure:
@@ -220,4 +217,4 @@ class IsolatedDevice:
         child, self._child = self._child, None
         if child is not None:
             child.kill()
-        self._lost(self._began)
+        self._lost((child and child.shaders_since) or time.time())

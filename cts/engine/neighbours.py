@@ -25,7 +25,7 @@ class Stretch(msgspec.Struct, frozen=True):
     Attributes:
         process, machine: the names of the process and of its machine.
         begin, end: the time, in seconds since the epoch, by the machine's clock.
-        losses: for each time that the process lost its device, when the request to the device began and when the loss was seen.
+        losses: for each time that the process lost its device, since when its shaders may have run, and when the loss was seen.
     """
 
     process: str
@@ -65,7 +65,7 @@ class Clock:
         self._losses: list[tuple[float, float]] = []
 
     def lost(self, begin: float) -> None:
-        """Record that the device is lost, or that its child did not end as it should, after a request that began at ``begin``."""
+        """Record that the device is lost, or that its child did not end as it should, while shaders may have run since ``begin``."""
         self._losses.append((begin, self._now()))
 
     def stretch(self) -> Stretch:

@@ -60,6 +60,10 @@ class Obedient:
         self.announce(Step.DISPATCH)
         time.sleep(60)
 
+    def do_hang_in_pipeline(self) -> None:
+        self.announce(Step.PIPELINE)
+        time.sleep(60)
+
     def do_hang_after_step(self) -> None:
         self.announce(Step.PIPELINE)
         self.announce(None)

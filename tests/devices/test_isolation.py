@@ -522,3 +522,13 @@ def _alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+@pytest.mark.parametrize(("order", "ran"), [("hang_in_step", True), ("hang_in_pipeline", False)])
+def test_a_lost_device_says_since_when_its_shaders_may_have_run(order: str, ran: bool):
+    losses: list[tuple[float, float]] = []
+    device = IsolatedDevice(_spec(), 0.5, lost=lambda since: losses.append((since, time.time())))
+    with pytest.raises(DeviceTimeout):
+        device.run(_kernel(order), DISPATCHES)
+    ((since, lost),) = losses
+    assert (lost - since > 0.4) is ran

@@ -410,4 +410,4 @@ def _decoded(step: Callable[[State, TensorLoad], None]) -> Way:
     return way
 
 
-scalar_struct, vector_struct = _decoded(decode_vector._by_first_struct), _decoded(decode_vector._scalar_by_other_struct)
+scalar_struct, vector_struct = _decoded(decode_vector._vector_by_other_struct), _decoded(decode_vector._scalar_by_other_struct)

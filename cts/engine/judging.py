@@ -185,9 +185,8 @@ class Judging:
             ((_, result),) = confirmation
         if result.verdict is Verdict.PASS and case.definition.kind is CaseKind.KERNEL:
             self._control.passed(result.id, result.seconds)
-        was_wrong = result.verdict in WRONG
         result = settings.known.judged(replace(result, unit=settings.unit), case)
-        if was_wrong and self.clock is not None:
+        if result.verdict in WRONG and self.clock is not None:
             yield Claim((encode(result),), (replace(aside, line=""),))
             return
         if self._journal is not None:

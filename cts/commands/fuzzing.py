@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
@@ -18,6 +20,7 @@ from cts.devices.holder import DeviceHolder
 from cts.diagnosis.diagnose import gives
 from cts.front_ends import FrontEnd
 from cts.kinds.kernel import Arrangement, compile_module
+from cts.minimise.search import Budget, Spent, smallest
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare, format_mismatch
 from cts.verdict.expected import Expected
@@ -209,21 +212,19 @@ class Fuzzer:
 
     def shrink(self, difference: Difference) -> Iterator[Difference]:
         """Yield ever simpler draws that fail in the same way; nothing if there are none."""
-        best, tried = difference, 0
-        improved = True
-        while improved and tried < MOST_STEPS:
-            improved = False
+        budget = Budget(MOST_STEPS, math.inf)
+
+        def alike(best: Difference) -> Iterator[Difference]:
+            size = self._subject.size(best.addressing)
             for candidate in self._subject.simpler(best.addressing):
-                if self._subject.size(candidate) >= self._subject.size(best.addressing):
-                    continue
-                tried += 1
-                found = self._differs(best.index, candidate)
-                if found is not None and found.verdict == difference.verdict:
-                    best, improved = found, True
-                    yield best
-                    break
-                if tried >= MOST_STEPS:
-                    break
+                if self._subject.size(candidate) < size:
+                    budget.take()
+                    found = self._differs(best.index, candidate)
+                    if found is not None:
+                        yield found
+
+        with suppress(Spent):
+            yield from smallest(difference, lambda _: (alike,), lambda found: found.verdict == difference.verdict)
 
     def _differs(self, index: int, addressing: Any) -> Difference | None:
         tally = DrawCounts()

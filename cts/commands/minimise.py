@@ -21,7 +21,8 @@ from cts.engine.session import Settings, open_holder
 from cts.kinds.kernel_reproduction import Again, Grounds, rules, write_arrangement
 from cts.minimise.data import Fewest, fewest
 from cts.minimise.ending import BAD, Ending, ending_of
-from cts.minimise.walk import SAYS_NOTHING, Budget, Finding, Part, Smallest, Walk
+from cts.minimise.search import Budget
+from cts.minimise.walk import SAYS_NOTHING, Finding, Part, Smallest, Walk
 from cts.repro.folder import README
 from generators.casebook import Case, CaseKind, load_case
 from generators.errors import CtsError

@@ -13,7 +13,7 @@ from cts.diagnosis.diagnose import diagnose
 from cts.front_ends import FrontEnd
 from cts.kinds.kernel import Arrangement, arrange, compile_module
 from cts.minimise.ending import Ending, named
-from cts.minimise.walk import Budget, Spent
+from cts.minimise.search import Budget, Spent, Step, one_round
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import CODES, compare, compare_quality
 from cts.verdict.expected import as_expected
@@ -107,19 +107,23 @@ class _Search:
         All elements are tried first, then halves, quarters, and so on down to single elements.
         """
         count = len(subcase.inputs[array]) // size
-        length = count
-        while length:
-            for start in range(0, count, length):
+        tried = ""
+
+        def zeroed(start: int, length: int) -> Step[Subcase]:
+            def step(best: Subcase) -> Iterator[Subcase]:
+                nonlocal tried
                 piece = slice(start * size, (start + length) * size)
-                if not subcase.inputs[array][piece].any():
-                    continue
-                data = subcase.inputs[array].copy()
-                data[piece] = 0
-                other = replace(subcase, inputs={**subcase.inputs, array: data})
-                if self.ends_alike(program, other, f"zeros in elements {start} to {min(start + length, count) - 1} of {array}"):
-                    subcase = other
-                    yield subcase
-            length //= 2
+                if best.inputs[array][piece].any():
+                    data = best.inputs[array].copy()
+                    data[piece] = 0
+                    tried = f"zeros in elements {start} to {min(start + length, count) - 1} of {array}"
+                    yield replace(best, inputs={**best.inputs, array: data})
+
+            return step
+
+        lengths = [count >> halvings for halvings in range(count.bit_length())]
+        steps = (zeroed(start, length) for length in lengths for start in range(0, count, length))
+        return one_round(subcase, steps, lambda other: self.ends_alike(program, other, tried))
 
 
 def _arranged(program: Program, subcase: Subcase) -> Arrangement:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 from cts.minimise.ending import Ending
 from cts.minimise.labels import applying, replaced, simplest_first
+from cts.minimise.search import Budget, Spent, smallest
 from cts.verdict.verdict import Verdict
-from generators.casebook import Case
+from generators.casebook import Case, Parameter
 
 MOST_LABELS = 8
 """How many labels of one parameter are tried in one round."""
@@ -20,39 +21,6 @@ OTHER_LABELS = 3
 
 SAYS_NOTHING = frozenset({Verdict.NOT_SUPPORTED, Verdict.ERROR})
 """Endings that do not tell whether a label matters."""
-
-
-class Spent(Exception):
-    """The runs or seconds are used up."""
-
-
-@dataclass
-class Budget:
-    """The remaining budget of a search.
-
-    Attributes:
-        runs: how many cases may still run.
-        seconds: the remaining seconds, from now on.
-    """
-
-    runs: int
-    seconds: float
-    clock: Callable[[], float] = time.monotonic
-    used: int = 0
-    _end: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._end = self.clock() + self.seconds
-
-    def take(self) -> None:
-        """Count a run.
-
-        Raises:
-            Spent: no runs or seconds are left.
-        """
-        if self.used >= self.runs or self.clock() >= self._end:
-            raise Spent
-        self.used += 1
 
 
 class Part(Enum):
@@ -115,31 +83,14 @@ class Walk:
         """Return the smallest case found that ends like ``case``, which ends in ``ending``."""
         self._known[case.id] = ending
         findings: list[Finding] = []
-        complete = True
+        complete, best = True, case
         try:
-            while (smaller := self._smaller(case, ending)) is not None:
-                case = smaller
-            findings.extend(self._findings(case, ending))
+            for found in smallest(case, _steps, lambda other: self._ends_alike(other, ending)):
+                best = found
+            findings.extend(self._findings(best, ending))
         except Spent:
             complete = False
-            # Keep the findings of the last round.
-            case = self._best if self._best is not None else case
-        return Smallest(case, self._known[case.id], tuple(findings), complete)
-
-    _best: Case | None = None
-
-    def _smaller(self, case: Case, ending: Ending) -> Case | None:
-        """Return a case with simpler labels that ends alike, after one round over all parameters; None if there is none."""
-        first = case
-        for number, parameter in list(applying(case)):
-            current = case.labels[number]
-            order = simplest_first(parameter, current)
-            for label in order[: order.index(current)][:MOST_LABELS]:
-                other = replaced(case, number, label)
-                if other is not None and self._ends_alike(other, ending):
-                    case = self._best = other
-                    break
-        return None if case is first else case
+        return Smallest(best, self._known[best.id], tuple(findings), complete)
 
     def _ends_alike(self, case: Case, ending: Ending) -> bool:
         return ending.is_like(self._end_of(case, ending))
@@ -168,3 +119,17 @@ class Walk:
             if telling:
                 part = Part.INDIFFERENT if all(map(ending.is_like, telling)) else Part.MATTERS
             yield Finding(parameter.name, label, part, endings)
+
+
+def _steps(case: Case) -> Iterator[Callable[[Case], Iterator[Case]]]:
+    """Yield a step for each parameter: the cases with its simpler labels."""
+    for number, parameter in applying(case):
+        yield partial(_with_simpler_labels, number, parameter)
+
+
+def _with_simpler_labels(number: int, parameter: Parameter, case: Case) -> Iterator[Case]:
+    current = case.labels[number]
+    order = simplest_first(parameter, current)
+    for label in order[: order.index(current)][:MOST_LABELS]:
+        if (other := replaced(case, number, label)) is not None:
+            yield other

@@ -15,7 +15,7 @@ from cts.devices.holder import DeviceHolder
 from cts.engine.runner import judge
 from cts.minimise.data import Fewest, fewest
 from cts.minimise.ending import Ending, ending_of
-from cts.minimise.walk import Budget
+from cts.minimise.search import Budget
 from cts.verdict.verdict import Verdict
 from generators.casebook import find_case
 from generators.kernel import Dispatch, Kernel, Outcome

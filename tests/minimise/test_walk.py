@@ -9,7 +9,8 @@ import pytest
 
 from cts.minimise.ending import Ending
 from cts.minimise.labels import replaced, simplest_first
-from cts.minimise.walk import Budget, Part, Smallest, Walk
+from cts.minimise.search import Budget
+from cts.minimise.walk import Part, Smallest, Walk
 from cts.verdict.verdict import Verdict
 from generators.casebook import Case, find_case
 from tests.suite import casebook

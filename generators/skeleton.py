@@ -62,8 +62,7 @@ from generators.layouts.matrix_arrays import Tiles, matrix_source, matrix_target
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS
 from generators.program.builder import ProgramBuilder
-from generators.program.program import Built
-from generators.program.program import Program, Subcase
+from generators.program.program import Built, Program, Subcase
 from generators.program.values import MatrixType
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, Use
 

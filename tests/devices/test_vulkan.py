@@ -107,6 +107,7 @@ def test_a_device_without_enough_memory_names_call_and_result(device, muladd, si
     assert device.run(muladd(**size), [dispatch])[0].stray == ()
 
 
+@pytest.mark.usefixtures("listing")
 def test_a_structure_of_the_package_has_its_type():
     vulkan = load()
     assert structure("VkSubmitInfo", commandBufferCount=2).sType == vulkan.VK_STRUCTURE_TYPE_SUBMIT_INFO

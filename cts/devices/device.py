@@ -12,7 +12,6 @@ from cts.verdict.codes import Code, Reason
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
 
-
 COMPILES_ONLY = "compilesOnly"
 """The name in a description's ``extra`` that says whether the device dispatches nothing."""
 

@@ -141,7 +141,8 @@ def _configure(config: pytest.Config) -> None:
     names = given(options)
     request = parse_arguments(config.args, directory, root, bool(config.getoption("pyargs")))
     if request is None:
-        return check_unconcerned(root, names)
+        check_unconcerned(root, names)
+        return
     if chips := chips_of(options["device"] or ()):
         kept = options["report_dir"] and directory / options["report_dir"]
         pytest.exit(f"judged for {len(chips)} chips", returncode=run_each(chips, config.invocation_params.args, kept))

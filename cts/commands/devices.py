@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from cts.commands.context import print_json
 from cts.commands.options import add
+from cts.devices.compile_only.chips import installed
 from cts.devices.device import DeviceDescription
 from cts.devices.listing import list_vulkan
 from cts.exit_codes import BAD_INPUT
@@ -30,6 +31,10 @@ def run(options: argparse.Namespace) -> int:
         for number, description in listed:
             print(f"{number}: {description.name}" if number >= 0 else description.name)
             print("\n".join(f"    {line}" for line in _lines(description)))
+        for chip in installed():
+            print(
+                f"{chip.device}\n    {chip.vendor} {chip.architecture}, driver {chip.driver.name}: compiles without the chip; nothing runs"
+            )
     for one in vulkan.broken:
         print(f"cts: {one}", file=sys.stderr)
     if vulkan.broken:

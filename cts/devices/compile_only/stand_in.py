@@ -66,7 +66,7 @@ def _build(library: Path, environment: Mapping[str, str]) -> None:
     if done.returncode:
         missing = [header for header in HEADERS if not _has(compiler, header)]
         if missing:
-            raise NotInstalled.of([Missing(f"header drm/{missing[0]}", ("linux-libc-dev",))])
+            raise NotInstalled.of([Missing(f"header drm/{missing[0]} of Linux 6.8 or newer", ("linux-libc-dev",))])
         raise DeviceError(f"'{' '.join(command)}' ended with exit code {done.returncode}: {done.stderr.strip()}")
 
 

@@ -190,6 +190,17 @@ class AnnouncesSteps(Protocol):
     announce: Callable[[Step | None], None]
 
 
+@runtime_checkable
+class ForwardsMessages(Protocol):
+    """A device whose driver sends messages, for a parent process that outlives a crash.
+
+    Attributes:
+        forward: called with each message of the driver, while a step lasts.
+    """
+
+    forward: Callable[[str], None]
+
+
 @dataclass(frozen=True)
 class Finding:
     """A problem of a device while no case was judged.
@@ -213,11 +224,13 @@ class DeviceFailure(Exception):
         begins: the Code that the code of the case begins with.
         step: the step during which the device failed; None if unknown.
         spent: whether the device that raised it is unusable, so the next case needs a fresh one.
+        driver_messages: what the driver said in the step that failed.
     """
 
     verdict = "error"
     begins = Code.ERROR_DEVICE
     spent = False
+    driver_messages: tuple[str, ...] = ()
 
     def __init__(self, message: str = "", *, step: Step | None = None, spent: bool | None = None) -> None:
         super().__init__(message)

@@ -11,7 +11,7 @@ import msgspec
 from cts.devices.device import DeviceDescription, Step
 from cts.devices.failures import Report
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
-from cts.devices.messages import BEGIN, DOING, FAILURE, decoder_of
+from cts.devices.messages import BEGIN, DOING, FAILURE, HEARD, decoder_of
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.spec import DeviceSpec
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -49,6 +49,6 @@ REQUESTS: Mapping[str, Request] = MappingProxyType(
 """Name of each request -> its decoders and its step."""
 
 NEWS: Mapping[str, msgspec.msgpack.Decoder[Any]] = MappingProxyType(
-    {BEGIN: decoder_of(None), DOING: decoder_of(Step | None), FAILURE: decoder_of(Report)}
+    {BEGIN: decoder_of(None), DOING: decoder_of(Step | None), HEARD: decoder_of(str), FAILURE: decoder_of(Report)}
 )
 """Kind of each message of the child, except answers -> the decoder of its contents."""

@@ -81,6 +81,7 @@ class CaseResult:
         attempt: the number of this attempt, from 1, if ``--repeat`` asks for several.
         tries: how each run ended, oldest first, if the case ran several times.
         policy: why the verdict depends on a policy of the suite; empty if it depends on the specification alone.
+        driver_messages: what the driver said, through VK_EXT_debug_utils or VK_EXT_debug_report, in the step in which it failed.
     """
 
     id: Annotated[str, Meta(title="Case")]
@@ -106,6 +107,7 @@ class CaseResult:
     known: Annotated[str, Meta(title="Known failure")] = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
     unit: str = ""
+    driver_messages: Annotated[tuple[str, ...], Meta(title="What the driver said")] = ()
 
     @property
     def defects(self) -> tuple[str, ...]:
@@ -118,6 +120,8 @@ class CaseResult:
         # file.
         if self.message and not self.message.isprintable():
             object.__setattr__(self, "message", printable(self.message))
+        if not "".join(self.driver_messages).isprintable():
+            object.__setattr__(self, "driver_messages", tuple(map(printable, self.driver_messages)))
         for name, text in (("code", self.code), ("reason", self.reason), ("device", self.device), ("driver", self.driver)):
             if not text.isprintable():
                 object.__setattr__(self, name, printable_line(text))

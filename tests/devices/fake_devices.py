@@ -30,6 +30,7 @@ class Obedient:
         self.runs = 0
         self.last_steps: dict[str, float] = {}
         self.announce: Callable[[Step | None], None] = lambda step: None
+        self.forward: Callable[[str], None] = lambda text: None
 
     @property
     def description(self) -> DeviceDescription:
@@ -75,6 +76,34 @@ class Obedient:
 
     def do_step(self) -> None:
         self.announce(Step.PIPELINE)
+
+    def do_speak_and_die(self) -> None:
+        self.announce(Step.PIPELINE)
+        self.forward("fine so far")
+        self.announce(None)
+        self.announce(Step.DISPATCH)
+        self.forward("Invalid access chain type\x1b[31m")
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    def do_speak_and_refuse(self) -> None:
+        self.announce(Step.PIPELINE)
+        self.forward("out of registers")
+        self.announce(None)
+        raise DriverRefused("vkCreateComputePipelines returned VK_ERROR_UNKNOWN", step=Step.PIPELINE)
+
+    def do_speak_and_hang(self) -> None:
+        self.announce(Step.PIPELINE)
+        self.forward("spilling")
+        time.sleep(60)
+
+    def do_speak_for_ever(self) -> None:
+        self.announce(Step.PIPELINE)
+        while True:
+            self.forward("and")
+
+    def do_speak_later(self) -> None:
+        """Say something between two requests, in another thread, as a driver's own thread may."""
+        _after_answer(threading.Thread(target=self.forward, args=("too late",)).start)
 
     def do_lose(self) -> None:
         raise DeviceLost("vkQueueSubmit returned VK_ERROR_DEVICE_LOST")

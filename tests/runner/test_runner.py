@@ -144,6 +144,15 @@ def test_each_failure_of_a_device_has_its_verdict_and_code(case, failure, verdic
     assert device.runs == 1
 
 
+def test_what_the_driver_said_when_it_failed_is_recorded_and_told(case):
+    crash = DeviceCrash("died: SIGSEGV", step=Step.PIPELINE)
+    crash.driver_messages = ("SPIR-V parsing FAILED:\n    Invalid access chain type", "out of ideas")
+    result = judge(case, holding(Scripted(raising(crash))), "spirv", "smoke")
+    assert result.driver_messages == crash.driver_messages
+    assert result.reason == "died: SIGSEGV"
+    assert "    SPIR-V parsing FAILED:\n        Invalid access chain type\n    out of ideas" in result.message
+
+
 @pytest.fixture
 def disputed():
     return next(case for case in expand(casebook().family("load_store"), "smoke") if case.disputed)

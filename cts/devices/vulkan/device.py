@@ -23,6 +23,7 @@ from cts.devices.device import (
     Step,
     ValidationMessage,
 )
+from cts.devices.driver_messages import DriverMessages
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.requirements import has_sparse_buffers, missing
@@ -64,6 +65,7 @@ class VulkanDevice:
     Attributes:
         last_steps: seconds of the last run: ``pipeline`` (its creation) and ``dispatch`` (submission to fence).
         announce: see cts.devices.device.AnnouncesSteps.
+        forward: see cts.devices.device.ForwardsMessages.
 
     Raises:
         DeviceError: there is no such device, or it cannot be opened.
@@ -80,6 +82,8 @@ class VulkanDevice:
     ) -> None:
         self.last_steps: dict[str, float] = {}
         self.announce: Callable[[Step | None], None] = lambda _: None
+        self.forward: Callable[[str], None] = lambda _: None
+        self._heard = DriverMessages()
         self._watched = fence_seconds is None
         self._unusable = ""
         self._pending = False
@@ -105,6 +109,8 @@ class VulkanDevice:
             except DeviceFailure as failure:
                 raise DeviceError(f"the Vulkan device cannot be opened: {failure}") from failure
             self._opened = opened.pop_all()
+        # Only now: what drivers and layers say while devices are listed and opened belongs to no case.
+        self._instance.on_message = self._hear
 
     @property
     def description(self) -> DeviceDescription:
@@ -142,9 +148,11 @@ class VulkanDevice:
         if self._unusable:
             raise DeviceLost(f"the device is unusable after: {self._unusable}")
         self.last_steps = {}
+        self._heard.clear()
         try:
             yield
         except DeviceFailure as failure:
+            failure.driver_messages = self._heard.texts
             if failure.spent:
                 self._unusable = str(failure)
             if not isinstance(failure, DeviceLost | DeviceTimeout):
@@ -308,6 +316,7 @@ class VulkanDevice:
 
     @contextmanager
     def _step(self, step: Step) -> Iterator[None]:
+        self._heard.clear()
         self.announce(step)
         begin = time.perf_counter()
         try:
@@ -318,6 +327,10 @@ class VulkanDevice:
         finally:
             self.announce(None)
             self.last_steps[step.value] = self.last_steps.get(step.value, 0.0) + time.perf_counter() - begin
+
+    def _hear(self, text: str) -> None:
+        if kept := self._heard.add(text):
+            self.forward(kept)
 
     def _raise_messages(self, cause: DeviceFailure | None = None, step: Step | None = None) -> None:
         messages = list(self._instance.messages)
@@ -332,6 +345,7 @@ class VulkanDevice:
     def close(self) -> tuple[Finding, ...]:
         """Destroy the device. If a dispatch may still run on it, destroy nothing: the device then ends with the process."""
         found, self._findings = self._findings, ()
+        self._instance.on_message = lambda _: None
         opened, self._opened = self._opened, ExitStack()
         self._unusable = self._unusable or "close()"
         if not self._pending:

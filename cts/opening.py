@@ -26,7 +26,14 @@ def open_device(spec: DeviceSpec, *, watched: bool = False) -> Device:
 
         fence_seconds = None if watched else spec.submission_seconds
         exactly = spec.number >= 0
-        return VulkanDevice(spec.name, spec.index, exactly=exactly, validation=spec.validation, fence_seconds=fence_seconds)
+        return VulkanDevice(
+            spec.name,
+            spec.index,
+            exactly=exactly,
+            validation=spec.validation,
+            statistics=spec.statistics,
+            fence_seconds=fence_seconds,
+        )
     if spec.kind == "embedded":
         return _open_embedded(spec)
     module, _, function = spec.name.partition(":")

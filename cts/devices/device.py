@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from cts.printable import printable_line
 from cts.verdict.codes import Code, Reason
+from cts.verdict.sizes import Statistics
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
 
@@ -199,6 +200,28 @@ class ForwardsMessages(Protocol):
     """
 
     forward: Callable[[str], None]
+
+
+Listings = Mapping[str, Mapping[str, str]]
+"""Texts of compiled code: executable -> kind of text -> text. All names are the driver's."""
+
+
+@runtime_checkable
+class TellsOfCode(Protocol):
+    """A device that tells of the code to which its driver compiles pipelines."""
+
+    @property
+    def last_statistics(self) -> Statistics:
+        """Statistics of the pipeline of the last run; empty if the device was opened without them, or the kernel has no pipeline."""
+        ...
+
+    def listings(self, kernel: Kernel) -> Listings:
+        """Compile a kernel, and return the texts of its code; none if the device was opened without statistics.
+
+        Raises:
+            DeviceFailure: one of its subclasses below.
+        """
+        ...
 
 
 @dataclass(frozen=True)

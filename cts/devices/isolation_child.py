@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from cts.devices.device import AnnouncesSteps, Device, DeviceDescription, ForwardsMessages, NoVulkan, Step
+from cts.devices.device import AnnouncesSteps, Device, DeviceDescription, ForwardsMessages, NoVulkan, Step, TellsOfCode
 from cts.devices.failures import reported
 from cts.devices.layout_conversion import ConvertsLayouts
 from cts.devices.messages import (
@@ -100,7 +100,11 @@ class _Requests:
 
     def on_run(self, kernel: Any, dispatches: Any) -> Any:
         outcomes = self.device.run(kernel, dispatches)
-        return outcomes, dict(self.device.last_steps)
+        statistics = self.device.last_statistics if isinstance(self.device, TellsOfCode) else {}
+        return outcomes, dict(self.device.last_steps), statistics
+
+    def on_listings(self, kernel: Any) -> Any:
+        return self.device.listings(kernel) if isinstance(self.device, TellsOfCode) else {}
 
     def on_ask(self, call: Any) -> Any:
         assert isinstance(self.device, AnswersQueries), f"{type(self.device).__name__} has no property commands"

@@ -23,6 +23,7 @@ class DeviceSpec:
         number: its number in ``cts devices``, if another device has the same UUID, so only ``index`` tells them apart; else -1.
         mapping: the embedded device's mapping, ``NAME:SEED``; empty for the default.
         validation: whether to load the validation layer.
+        statistics: whether to collect statistics of compiled code, if the Vulkan driver has them.
         submission_seconds: how long one submission to a Vulkan device may take. Some drivers compile during a submission.
         driver_files: value of VK_DRIVER_FILES, the manifests of the drivers that the Vulkan loader loads; empty for all drivers.
     """
@@ -32,6 +33,7 @@ class DeviceSpec:
     index: int = 0
     mapping: str = ""
     validation: bool = False
+    statistics: bool = False
     submission_seconds: float = 60.0
     driver_files: str = ""
     number: int = -1

@@ -79,7 +79,14 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
         text = one_line(f"{OURS}{type(error).__name__}: {error}")
         judgement = Judgement(Verdict.ERROR, code, text, f"{OURS.rstrip()}\n{traceback.format_exc()}")
     result = result_of(case, judgement, description, front_end, tier, attempt)
-    return replace(result, seconds=watch.seconds, steps=watch.steps, step=step, driver_messages=driver_messages)
+    return replace(
+        result,
+        seconds=watch.seconds,
+        steps=watch.steps,
+        step=step,
+        driver_messages=driver_messages,
+        statistics=watch.statistics,
+    )
 
 
 def result_of(

@@ -75,8 +75,7 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
     for one, of in zip(program.all, kernels, strict=True):
         with watch.step("device"):
             outcomes += device.run(replace(of, rounds=effort.rounds), plan.dispatches_of(one))
-        for name, seconds in device.last_steps.items():
-            watch.steps[name] = watch.steps.get(name, 0.0) + seconds
+        watch.add(device, one.label)
     with watch.step("compare"):
         wrong: list[WrongSubcase] = []
         warned: list[WrongSubcase] = []

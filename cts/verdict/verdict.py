@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from cts.printable import printable, printable_line
 from cts.verdict.failure import Failure
-from cts.verdict.sizes import Count, Ordinal, Seconds
+from cts.verdict.sizes import Count, Ordinal, Seconds, Statistics
 
 
 class Verdict(enum.StrEnum):
@@ -82,6 +82,8 @@ class CaseResult:
         tries: how each run ended, oldest first, if the case ran several times.
         policy: why the verdict depends on a policy of the suite; empty if it depends on the specification alone.
         driver_messages: what the driver said, through VK_EXT_debug_utils or VK_EXT_debug_report, in the step in which it failed.
+        statistics: what the driver tells of the code of the case's pipelines, with ``--statistics``: value by executable and name, all as
+            the driver names them.
     """
 
     id: Annotated[str, Meta(title="Case")]
@@ -108,6 +110,7 @@ class CaseResult:
     parameters: Mapping[str, str] = field(default_factory=dict)
     unit: str = ""
     driver_messages: Annotated[tuple[str, ...], Meta(title="What the driver said")] = ()
+    statistics: Annotated[Statistics, Meta(title="Compiled code")] = field(default_factory=dict)
 
     @property
     def defects(self) -> tuple[str, ...]:

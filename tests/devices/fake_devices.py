@@ -18,8 +18,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.devices.device import DeviceDescription, DeviceError, DeviceLost, DriverRefused, OutOfMemory, Step, ValidationMessage
+from cts.devices.device import DeviceDescription, DeviceError, DeviceLost, DriverRefused, Listings, OutOfMemory, Step, ValidationMessage
 from cts.devices.messages import frame
+from cts.verdict.sizes import Statistics
 from generators.kernel import Dispatch, Kernel, Outcome
 
 
@@ -29,6 +30,7 @@ class Obedient:
     def __init__(self) -> None:
         self.runs = 0
         self.last_steps: dict[str, float] = {}
+        self.last_statistics: Statistics = {}
         self.announce: Callable[[Step | None], None] = lambda step: None
         self.forward: Callable[[str], None] = lambda text: None
 
@@ -42,9 +44,13 @@ class Obedient:
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         self.runs += 1
         self.last_steps = {"pipeline": 0.25, "dispatch": 0.5}
+        self.last_statistics = {"compute": {"Instructions": 20 + self.runs, "Occupancy": 0.5, "Spills": False}}
         getattr(self, f"do_{kernel.entry_point}", lambda: None)()
         # The id of the process, and the number of its runs so far.
         return [Outcome({"out": np.array([os.getpid(), self.runs]).view(np.uint8), "in": dispatch.contents[0]}) for dispatch in dispatches]
+
+    def listings(self, kernel: Kernel) -> Listings:
+        return {"compute": {"Assembly": f"call {kernel.entry_point}"}}
 
     def do_kill_itself(self) -> None:
         print("famous last words", file=sys.stderr, flush=True)

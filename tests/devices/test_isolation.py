@@ -73,6 +73,16 @@ def test_it_answers_as_the_device_does(device):
     assert device.last_steps["dispatch"] == 0.5
 
 
+def test_statistics_and_listings_of_code_cross_the_boundary(device):
+    device.run(_kernel("work"), DISPATCHES)
+    assert device.last_statistics == {"compute": {"Instructions": 21, "Occupancy": 0.5, "Spills": False}}
+    assert device.last_statistics["compute"]["Spills"] is False
+    assert device.listings(_kernel("work")) == {"compute": {"Assembly": "call work"}}
+    with pytest.raises(DriverRefused):
+        device.run(_kernel("refuse"), DISPATCHES)
+    assert device.last_statistics == {}
+
+
 def test_opening_is_distinguished_from_the_run_that_needed_it(device):
     _who(device)
     assert device.last_steps.pop("open") > 0

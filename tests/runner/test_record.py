@@ -94,6 +94,7 @@ RESULTS = st.builds(
     code=LINES,
     parameters=st.dictionaries(LINES, LINES, max_size=3),
     driver_messages=st.lists(st.text(), max_size=2).map(tuple),
+    statistics=st.dictionaries(LINES, st.dictionaries(LINES, st.booleans() | st.integers(0, 1 << 53) | SECONDS), max_size=2),
 )
 
 

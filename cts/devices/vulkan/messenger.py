@@ -16,7 +16,7 @@ DEBUG_UTILS = "VK_EXT_debug_utils"
 DEBUG_REPORT = "VK_EXT_debug_report"
 
 _OF_THE_LOADER = "Loader Message"
-"""The pMessageIdName of the loader's messages, which are about other drivers and layers."""
+"""The pMessageIdName of the loader's messages, which are about other drivers and layers; in VK_EXT_debug_report, their pLayerPrefix."""
 
 _OF_VALIDATION = "Validation"
 """The pLayerPrefix of the validation layer's messages, which also come through VK_EXT_debug_utils."""
@@ -88,11 +88,11 @@ def debug_utils(of_validation: Hear | None, of_driver: Hear) -> Listener:
 
 
 def debug_report(of_driver: Hear) -> Listener:
-    """Return the listener of VK_EXT_debug_report, which leaves out the messages of the validation layer."""
+    """Return the listener of VK_EXT_debug_report, which leaves out the messages of the loader and of the validation layer."""
     vulkan = load()
 
     def heard(_flags: int, _type: int, _object: int, _location: int, _code: int, prefix: CData, message: CData, _user: CData) -> int:
-        if message and not _is(prefix, _OF_VALIDATION):
+        if message and not _is(prefix, _OF_VALIDATION) and not _is(prefix, _OF_THE_LOADER):
             of_driver(text(message))
         return 0
 

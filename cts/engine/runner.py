@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from textwrap import indent
 from types import MappingProxyType
 
 from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceUnavailable, DriverRefused, Judge
@@ -56,13 +57,16 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
     description = holder.device.description
     watch = Stopwatch()
     step = ""
+    driver_messages: tuple[str, ...] = ()
     try:
         judgement = _judge(case, holder, front_end, watch, effort or Effort())
     except DeviceFailure as failure:
         verdict = Verdict(failure.verdict)
         prefix = OURS if verdict is Verdict.ERROR else ""
         text = f"{prefix}{failure}" if str(failure) else f"{prefix}{type(failure).__name__}"
-        judgement = Judgement(verdict, failure.code, one_line(text), text)
+        driver_messages = failure.driver_messages
+        told = "\n".join((text, *_said(driver_messages)))
+        judgement = Judgement(verdict, failure.code, one_line(text), told)
         if case.disputed and isinstance(failure, DriverRefused) and failure.of_module:
             judgement = _doubted(judgement, case)
         step = failure.step.value if failure.step else ""
@@ -75,7 +79,14 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
         text = one_line(f"{OURS}{type(error).__name__}: {error}")
         judgement = Judgement(Verdict.ERROR, code, text, f"{OURS.rstrip()}\n{traceback.format_exc()}")
     result = result_of(case, judgement, description, front_end, tier, attempt)
-    return replace(result, seconds=watch.seconds, steps=watch.steps, step=step)
+    return replace(
+        result,
+        seconds=watch.seconds,
+        steps=watch.steps,
+        step=step,
+        driver_messages=driver_messages,
+        statistics=watch.statistics,
+    )
 
 
 def result_of(
@@ -101,6 +112,14 @@ def result_of(
         attempt=attempt,
         **vars(judgement),
     )
+
+
+def _said(messages: Sequence[str]) -> Iterator[str]:
+    """Return the lines that tell what the driver said."""
+    if messages:
+        yield "the driver said:"
+    for message in messages:
+        yield indent(message, "    ")
 
 
 def _limited(device: Judge, seconds: float | None) -> AbstractContextManager[None]:

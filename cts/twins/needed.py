@@ -64,7 +64,9 @@ def needed_bytes(program: Program, subcase: Subcase) -> int | None:
 
 
 def _only_moves(program: Program) -> bool:
-    if any(array.opaque or array.windows or array.storage not in _BUFFERS or array.role not in ("input", "output") for array in program.arrays):
+    if any(
+        array.opaque or array.windows or array.storage not in _BUFFERS or array.role not in ("input", "output") for array in program.arrays
+    ):
         return False
     return all(isinstance(operation, _MOVES) and not _touches_component(operation) for operation in flattened(program.operations))
 

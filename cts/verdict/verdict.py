@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from cts.printable import printable, printable_line
 from cts.verdict.failure import Failure
-from cts.verdict.sizes import Count, Ordinal, Seconds
+from cts.verdict.sizes import Count, Ordinal, Seconds, Statistics
 
 
 class Verdict(enum.StrEnum):
@@ -87,6 +87,9 @@ class CaseResult:
         attempt: the number of this attempt, from 1, if ``--repeat`` asks for several.
         tries: how each run ended, oldest first, if the case ran several times.
         policy: why the verdict depends on a policy of the suite; empty if it depends on the specification alone.
+        driver_messages: what the driver said, through VK_EXT_debug_utils or VK_EXT_debug_report, in the step in which it failed.
+        statistics: what the driver tells of the code of the case's pipelines, with ``--statistics``: value by executable and name, all as
+            the driver names them.
     """
 
     id: Annotated[str, Meta(title="Case")]
@@ -112,6 +115,8 @@ class CaseResult:
     known: Annotated[str, Meta(title="Known failure")] = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
     unit: str = ""
+    driver_messages: Annotated[tuple[str, ...], Meta(title="What the driver said")] = ()
+    statistics: Annotated[Statistics, Meta(title="Compiled code")] = field(default_factory=dict)
 
     @property
     def defects(self) -> tuple[str, ...]:
@@ -124,6 +129,8 @@ class CaseResult:
         # file.
         if self.message and not self.message.isprintable():
             object.__setattr__(self, "message", printable(self.message))
+        if not "".join(self.driver_messages).isprintable():
+            object.__setattr__(self, "driver_messages", tuple(map(printable, self.driver_messages)))
         for name, text in (("code", self.code), ("reason", self.reason), ("device", self.device), ("driver", self.driver)):
             if not text.isprintable():
                 object.__setattr__(self, name, printable_line(text))

@@ -45,4 +45,4 @@ def _read(name: str, lanes: int, operands: str, message: str) -> Line:
         return Line() if unit in _OTHER_UNITS or _LOADS_NOTHING.match(message) else Line(unknown=f"{name} {message}")
     if operation in _JUMPS_ANYWHERE:
         return Line(unknown=name)
-    return Line(jumps=tuple(_LABELS.findall(operands)), multiply_adds=1 if operation == "dpas" or operation == "dpasw" else 0)
+    return Line(jumps=tuple(_LABELS.findall(operands)), multiply_adds=1 if operation in {"dpas", "dpasw"} else 0)

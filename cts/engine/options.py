@@ -81,6 +81,11 @@ OPTIONS = (
     Option("validation", "load the Vulkan validation layer; any message from it is an error of the suite"),
     Option("statistics", "record what the Vulkan driver tells of the code of each pipeline: instructions, registers, spills, bytes"),
     Option(
+        "twins",
+        "on a device that only compiles: compare the code of cases that must give the same values, and fail a case whose code lacks a load "
+        "that its results need",
+    ),
+    Option(
         "embedded-mapping",
         "how the embedded device spreads a matrix over invocations, and, after a colon, the seed of its free choices (default: 0)",
         "NAME:SEED",

@@ -16,6 +16,7 @@ from cts.devices.requirements import missing_for
 from cts.diagnosis.quoted_requirement import requirement
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import binding
+from cts.kinds.compiled import COMPILED, judge_code
 from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
 from cts.kinds.pinned_needs import pinned_needs
 from cts.pictures.tracing import tensor_maps
@@ -59,10 +60,9 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
         built = build(case)
         program = built.program
         try:
-            module = compile_module(program, front_end)
+            kernels = make_kernels(built, front_end)
         except NotExpressible as why:
             return not_supported(Reason(Code.MISSING_GLSL.of(), f"GLSL cannot express: {why}"))
-        kernels = [kernel(one, module) for one in program.all]
     with watch.step("missing"):
         # Run every pipeline or none: otherwise a missing pipeline would count as tested.
         missing = next(filter(None, (_missing(device, one, of) for one, of in zip(program.all, kernels, strict=True))), None)
@@ -72,7 +72,7 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
     if device.description.compiles_only:
         for one, of in zip(program.all, kernels, strict=True):
             _run(device, one, of, (), watch)
-        return Judgement(Verdict.COMPILED, message="every pipeline was made; nothing ran")
+        return judge_code(built, kernels, front_end, device, make_kernels, watch) if effort.twins else COMPILED
     with watch.step("expect"):
         plan = arrange(built)
     outcomes: list[Outcome] = []
@@ -164,6 +164,16 @@ def compile_module(program: Program, front_end: FrontEnd) -> bytes:
         NotExpressible: GLSL cannot express it.
     """
     return _FRONT_ENDS[front_end](program)
+
+
+def make_kernels(built: BuiltCase, front_end: FrontEnd) -> list[Kernel]:
+    """Return the kernel of each program of a case.
+
+    Raises:
+        NotExpressible: GLSL cannot express it.
+    """
+    module = compile_module(built.program, front_end)
+    return [kernel(one, module) for one in built.program.all]
 
 
 Text = TypeVar("Text", str, bytes)

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from cts.devices.device import Device, DeviceFailure, TellsOfCode
 from cts.front_ends import FrontEnd
 from cts.kinds.kind import Judgement, Stopwatch, one_line
-from cts.twins.comparison import does_less, missing_load
+from cts.twins.comparison import differences, has_known_loads, missing_load
 from cts.twins.declared import FRONT_END, Twin, load, twins_of
-from cts.twins.machine_code import Code
-from cts.twins.readers import read
-from cts.verdict.codes import Code as VerdictCode
+from cts.twins.readers import Listing, read
+from cts.verdict.codes import Code
 from cts.verdict.verdict import Verdict
 from generators.casebook import BuiltCase, build
 from generators.errors import NotExpressible
@@ -34,27 +33,29 @@ def judge_code(
         device: tells of the code of kernels; otherwise the judgement says nothing of it.
         kernels: makes the kernels of a twin.
     """
-    with watch.step("device"):
-        own = _codes(device, made)
-    if not any(own):
+    twins, programs = twins_of(built.case, front_end, load()), built.program.all
+    if not twins and not any(map(has_known_loads, programs)):
         return COMPILED
+    with watch.step("device"):
+        own = _listings(device, made)
     with watch.step("expect"):
-        missing = [missing_load(built, program, code) for program, code in zip(built.program.all, own, strict=True) if code is not None]
-    lines = [str(one) for one in missing if one is not None]
-    proved = bool(lines)
-    less: list[str] = []
-    for twin in twins_of(built.case, front_end, load()):
+        proofs = [missing_load(built, program, one.code) for program, one in zip(programs, own, strict=True) if one is not None]
+    proved = [str(one) for one in proofs if one is not None]
+    found: dict[str, list[str]] = {}
+    for twin in twins:
         with watch.step("device"):
-            base = _codes_of_twin(device, twin, kernels)
-        found = [line for code, other in zip(own, base, strict=False) if code and other for line in does_less(code, other)]
-        if found:
-            less.append(twin.differs_in)
-            lines += [f"the code does less than that of its twin {_named(twin)}:", *(f"  {line}" for line in found)]
+            base = _listings_of_twin(device, twin, kernels)
+        with watch.step("compare"):
+            pairs = [(one, other) for one, other in zip(own, base, strict=False) if one and other]
+            lines = [line for one, other in pairs for line in differences(one, other, twin.in_flow)]
+        if lines:
+            found[twin.differs_in] = [f"compared with the code of its twin, {_named(twin)}:", *(f"  {line}" for line in lines)]
+    compared = [line for lines in found.values() for line in lines]
     if proved:
-        return Judgement(Verdict.FAIL, VerdictCode.FAIL_MISSING_LOAD.of(), one_line(lines[0]), "\n".join(lines))
-    if less:
-        lines.append("This proves no mistake. Nothing ran.")
-        return Judgement(Verdict.COMPILED, VerdictCode.COMPILED_LESS.of(less[0]), one_line(lines[0]), "\n".join(lines))
+        return Judgement(Verdict.FAIL, Code.FAIL_MISSING_LOAD.of(), one_line(proved[0]), "\n".join([*proved, *compared]))
+    if found:
+        code = Code.COMPILED_OTHERWISE.of(next(iter(found)))
+        return Judgement(Verdict.COMPILED, code, compared[1].strip(), "\n".join([*compared, "This proves no mistake. Nothing ran."]))
     return COMPILED
 
 
@@ -62,20 +63,20 @@ def _named(twin: Twin) -> str:
     return f"of the front end {twin.front_end}" if twin.differs_in == FRONT_END else twin.case.id
 
 
-def _codes(device: Device, kernels: Sequence[Kernel]) -> list[Code | None]:
-    """Return what the listing of each kernel says; None for a kernel without a listing that a reader knows."""
+def _listings(device: Device, kernels: Sequence[Kernel]) -> list[Listing | None]:
+    """Return the listing of each kernel; None for a kernel without one that a reader knows."""
     if not isinstance(device, TellsOfCode):
         return [None] * len(kernels)
     size = device.description.subgroup_size
     return [read(device.listings(one), one.required_subgroup_size or size) for one in kernels]
 
 
-def _codes_of_twin(device: Device, twin: Twin, kernels: Kernels) -> list[Code | None]:
-    """Return what the listings of a twin's kernels say; nothing if the twin cannot be compiled, which is judged where it is a case."""
+def _listings_of_twin(device: Device, twin: Twin, kernels: Kernels) -> list[Listing | None]:
+    """Return the listings of a twin's kernels; none if the twin cannot be compiled, which is judged where it is a case."""
     try:
         made = kernels(build(twin.case), twin.front_end)
         if any(device.missing(one) for one in made):
             return []
-        return _codes(device, made)
+        return _listings(device, made)
     except (NotExpressible, DeviceFailure):
         return []

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cts.twins import data_flow
+from cts.twins.data_flow import same_writes
 from cts.twins.machine_code import Code
-from cts.twins.needed import input_bytes, needed_bytes
+from cts.twins.needed import input_bytes, needed_bytes, only_moves
+from cts.twins.readers import Listing
 from generators.casebook import BuiltCase
 from generators.program.program import Program
 
@@ -31,6 +34,11 @@ class MissingLoad:
         )
 
 
+def has_known_loads(program: Program) -> bool:
+    """Tell whether it is known how many subgroups run the program, and on which bytes of input its results depend."""
+    return program.shape.invocations is None and program.shape.draw is None and only_moves(program)
+
+
 def missing_load(built: BuiltCase, program: Program, code: Code) -> MissingLoad | None:
     """Return the proof that the code of a pipeline lacks a load; None if there is none.
 
@@ -39,7 +47,7 @@ def missing_load(built: BuiltCase, program: Program, code: Code) -> MissingLoad 
         program: the program of the pipeline, one of the case's.
         code: its code.
     """
-    if code.most_bytes is None or program.shape.invocations is not None or program.shape.draw is not None:
+    if code.most_bytes is None or not has_known_loads(program):
         return None
     loaded = code.most_bytes * program.subgroups * program.workgroup_count
     if loaded >= input_bytes(program):
@@ -51,11 +59,25 @@ def missing_load(built: BuiltCase, program: Program, code: Code) -> MissingLoad 
     return None
 
 
-def does_less(code: Code, base: Code) -> list[str]:
-    """Return what the code does less than the code of its twin, in words; nothing if the two cannot be compared.
+def differences(own: Listing, base: Listing, in_flow: bool) -> list[str]:
+    """Return what the code does less than the code of its twin, or otherwise, in words; nothing if the two cannot be compared.
 
-    Loads from one address get descriptors and operands too, so twins differ in them.
+    Args:
+        own: the code.
+        base: the code of the twin.
+        in_flow: whether the two must also compute what they write in the same way.
     """
+    if own.text == base.text:
+        return []
+    found = _less(own.code, base.code)
+    has_flow = in_flow and own.intermediate and base.intermediate
+    if has_flow and not same_writes(data_flow.read(own.intermediate), data_flow.read(base.intermediate)):
+        found.append("what is written is computed otherwise than in the twin")
+    return found
+
+
+def _less(code: Code, base: Code) -> list[str]:
+    # Loads from one address get descriptors and operands too, so twins may differ in them.
     if code.unknown or base.unknown or code.loops != base.loops:
         return []
     counted = (

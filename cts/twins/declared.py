@@ -21,16 +21,29 @@ FRONT_END = "front_end"
 
 
 @dataclass(frozen=True)
+class Likeness:
+    """The labels of a parameter that make twins.
+
+    Attributes:
+        labels: the labels, the base first.
+        in_flow: whether the code must also compute what it writes in the same way.
+    """
+
+    labels: tuple[str, ...]
+    in_flow: bool
+
+
+@dataclass(frozen=True)
 class Declaration:
     """What makes cases twins.
 
     Attributes:
         front_ends: the front ends whose modules of one case are twins, the base first.
-        families: family -> parameter -> its labels that make twins, the base first.
+        families: family -> parameter -> its labels that make twins.
     """
 
     front_ends: tuple[str, ...]
-    families: Mapping[str, Mapping[str, tuple[str, ...]]]
+    families: Mapping[str, Mapping[str, Likeness]]
 
 
 @dataclass(frozen=True)
@@ -40,11 +53,13 @@ class Twin:
     Attributes:
         differs_in: the parameter in which the two cases differ, or FRONT_END.
         case, front_end: the case, and the front end that makes its module.
+        in_flow: see Likeness.
     """
 
     differs_in: str
     case: Case
     front_end: FrontEnd
+    in_flow: bool
 
 
 @cache
@@ -60,11 +75,16 @@ def read(path: Path) -> Declaration:
         CasebookError: the file is malformed.
     """
     top = read_document(path).fields(("front_ends", "families"))
-    families = {
-        family: MappingProxyType({name: _labels(element) for name, element in parameters.entries().items()})
-        for family, parameters in top["families"].entries().items()
-    }
+    families = {family: MappingProxyType(_likenesses(element)) for family, element in top["families"].entries().items()}
     return Declaration(_labels(top["front_ends"]), MappingProxyType(families))
+
+
+def _likenesses(element: Element) -> dict[str, Likeness]:
+    return {
+        name: Likeness(_labels(labels), kind == "flow")
+        for kind, parameters in element.fields((), ("flow", "accesses")).items()
+        for name, labels in parameters.entries().items()
+    }
 
 
 def _labels(element: Element) -> tuple[str, ...]:
@@ -78,13 +98,13 @@ def twins_of(case: Case, front_end: FrontEnd, declared: Declaration) -> list[Twi
     """Return the twins that are the bases of a case: one for each parameter in which the case has another label than the base."""
     found: list[Twin] = []
     if front_end in declared.front_ends[1:]:
-        found.append(Twin(FRONT_END, case, cast(FrontEnd, declared.front_ends[0])))
+        found.append(Twin(FRONT_END, case, cast(FrontEnd, declared.front_ends[0]), in_flow=False))
     parameters, stated = case.definition.parameters, case.named
-    for name, labels in declared.families.get(case.family, {}).items():
-        if stated.get(name) not in labels[1:]:
+    for name, alike in declared.families.get(case.family, {}).items():
+        if stated.get(name) not in alike.labels[1:]:
             continue
-        changed = tuple(labels[0] if one.name == name else label for one, label in zip(parameters, case.labels, strict=True))
+        changed = tuple(alike.labels[0] if one.name == name else label for one, label in zip(parameters, case.labels, strict=True))
         twin = Case(case.definition, changed)
         if not violated(twin):
-            found.append(Twin(name, twin, front_end))
+            found.append(Twin(name, twin, front_end, alike.in_flow))
     return found

@@ -53,22 +53,26 @@ def input_bytes(program: Program) -> int:
     return sum(array.bytes for array in program.arrays if array.role == "input")
 
 
-def needed_bytes(program: Program, subcase: Subcase) -> int | None:
-    """Return the number of bytes of input on which the results of a dispatch depend; None if nothing is proved about the program."""
-    if not _only_moves(program):
-        return None
-    try:
-        return _count(program, subcase)
-    except GeneratorError:
-        return None
-
-
-def _only_moves(program: Program) -> bool:
+def only_moves(program: Program) -> bool:
+    """Tell whether a program does nothing else than copy matrices from input arrays to output arrays."""
     if any(
         array.opaque or array.windows or array.storage not in _BUFFERS or array.role not in ("input", "output") for array in program.arrays
     ):
         return False
     return all(isinstance(operation, _MOVES) and not _touches_component(operation) for operation in flattened(program.operations))
+
+
+def needed_bytes(program: Program, subcase: Subcase) -> int | None:
+    """Return the number of bytes of input on which the results of a dispatch depend; None if nothing is proved about the dispatch.
+
+    Args:
+        program: a program that only moves matrices.
+        subcase: the data of the dispatch.
+    """
+    try:
+        return _count(program, subcase)
+    except GeneratorError:
+        return None
 
 
 def _touches_component(operation: Operation) -> bool:

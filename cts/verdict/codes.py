@@ -59,9 +59,9 @@ class Code(enum.StrEnum):
     FAIL_ACCEPTED = "fail.accepted", "the validator accepts a module that is not valid"
     FAIL_REJECTED = "fail.rejected", "the validator rejects a module that is valid"
     FAIL_MESSAGE = "fail.message", "the validator rejects a module, but not for the rule that the module breaks"
-    COMPILED_LESS = (
-        "compiled.less",
-        "the compiled code loads or multiplies less than the code of a twin, a case that must give the same values",
+    COMPILED_OTHERWISE = (
+        "compiled.otherwise",
+        "the compiled code does less than the code of a twin, a case that must give the same values, or computes them otherwise",
         "the parameter in which the two differ, or `front_end`",
     )
     CRASH = "crash", "the process that held the device died", _STEP

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from cts.twins.machine_code import Line
 
 _LABEL = re.compile(r"(L\d+):")
-_INSTRUCTION = re.compile(r"(?:\([^)]*\)\s*)?\s*([a-z]\w*(?:\.[\w]+)*)\s*\((\d+)\s*\)(.*)")
+_INSTRUCTION = re.compile(r"(?:\([^)]*\)\s*)?\s*([a-z]\w*(?:\.[\w]+)*)\s*\((\d+)(?:\|M\d+)?\s*\)(.*)")
 _BARE = re.compile(r"(?:\([^)]*\)\s*)?\s*(nop|illegal|sync\.\w+)\b")
 _LOAD = re.compile(r"load\.ugml?\.d(\d+)(?:u32)?(?:x(\d+))?(t)?(?:\.|$)")
 _LOADS_NOTHING = re.compile(r"(?:store|fence|lsc_fence)\b|(?:store|fence)[._]")

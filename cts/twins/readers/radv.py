@@ -13,7 +13,7 @@ _REPEATED = re.compile(r"\s*\(then repeated (\d+) times\)")
 _INSTRUCTION = re.compile(r"\s+([a-z]\w*)\s*([^;]*)")
 _WIDTH = re.compile(r"load_(?:tr_)?(?:d16_)?(?:hi_)?[bui](\d+)")
 _SCALAR_WIDTH = re.compile(r"load_[bui](\d+)")
-_REGISTERS = re.compile(r"v(?:\[(\d+):(\d+)\]|\d+),")
+_REGISTERS = re.compile(r"v(?:\[(\d+):(\d+)\]|\d+(?:\.[lh])?),")
 
 _MULTIPLY_ADD = re.compile(r"v_s?wmmac?_")
 _LOADS_NOTHING = re.compile(r"v_|ds_|scratch_|(?:buffer|global|flat)_(?:store|inv|wb|gl\d_inv)|exp|s_")

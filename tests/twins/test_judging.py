@@ -9,6 +9,7 @@ import pytest
 from cts.devices.device import DeviceCrash, compiling
 from cts.engine.plan import OptionError, checked_settings
 from cts.engine.runner import judge
+from cts.engine.tally import Digest, Tally
 from cts.judges import choose
 from cts.verdict.effort import Effort
 from cts.verdict.verdict import CaseResult, Verdict
@@ -123,3 +124,11 @@ def test_without_the_option_no_code_is_read():
 def test_a_device_that_runs_shaders_takes_no_twins():
     with pytest.raises(OptionError):
         checked_settings(OPTIONS | {"device": "embedded", "twins": True}, choose("embedded"))
+
+
+def test_a_run_counts_such_cases_by_what_differs():
+    tally = Tally()
+    for own in (8, 9, 9):
+        tally.add(Digest.of(_judged(ROTATED, lambda is_own, own=own: _gfx1201(_code(own if is_own else 9)))))
+
+    assert tally.otherwise == {"storage": 1}

@@ -116,6 +116,20 @@ def test_anv_instructions_that_may_load_or_jump_anywhere_are_unknown(line: str):
     assert summarised(anv.read(f"        nop\n        mov (8) r1 r2\n        {line}\n", 32)).unknown
 
 
+@pytest.mark.parametrize(
+    "instruction",
+    ["       membar.sc..cta", "@!p0   st.global.a64.b32 [r0+ur0..2] r1", " r0 = ld.shared.b32 [r1]", " ur0 = ldc.b32 c[0x1][+0x0]"],
+)
+def test_nvk_instructions_that_load_no_input_count_nothing(instruction: str):
+    assert summarised(nvk.read(f"block.u 0 L0 [] -> {{\n{instruction} // delay=1\n}} -> []\n", 32)) == Code()
+
+
+def test_an_nvk_load_under_a_predicate_counts():
+    text = "block.u 0 L0 [] -> {\n@p0 r0..4 = ld.global.a64.b128 [r1+ur0..2], pT // delay=1\n} -> []\n"
+
+    assert summarised(nvk.read(text, 32)).most_bytes == 16 * 32
+
+
 @pytest.mark.parametrize("reader", [anv.read, nvk.read, radv.read])
 def test_a_text_that_is_no_listing_is_unknown(reader):
     assert summarised(reader("no code\n", 32)).most_bytes is None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from cts.twins.machine_code import Line
 
 _BLOCK = re.compile(r"block(?:\.\w+)? \d+ (L\d+) \[")
-_INSTRUCTION = re.compile(r"\s+(?:@!?u?p\w+ +)?(?:[^=]*? = )?(?:@!?u?p\w+ +)?([a-z]\w*(?:\.+\w+)*)(?: |$)(.*)")
+_INSTRUCTION = re.compile(r"\s*(?:@!?u?p\w+ +)?(?:[^=]*? = )?(?:@!?u?p\w+ +)?([a-z]\w*(?:\.+\w+)*)(?: |$)(.*)")
 _WIDTH = re.compile(r"\.[bus](\d+)$")
 _LABELS = re.compile(r"\bL\d+\b")
 

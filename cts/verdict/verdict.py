@@ -92,8 +92,8 @@ class CaseResult:
     front_end: str = ""
     tier: str = ""
     requirements: tuple[str, ...] = ()
-    subcases: Count = 0
-    seconds: Annotated[Seconds, Meta(title="Time")] = 0.0
+    subcases: Annotated[Count, Meta(title="Subcases")] = 0
+    seconds: Annotated[Seconds, Meta(title="Time", extra={"order": "slowest first"})] = 0.0
     message: str = ""
     policy: str = ""
     steps: Mapping[str, Seconds] = field(default_factory=dict)

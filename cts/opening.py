@@ -25,8 +25,14 @@ def open_device(spec: DeviceSpec, *, watched: bool = False) -> Device:
         from cts.devices.vulkan.device import VulkanDevice
 
         fence_seconds = None if watched else spec.submission_seconds
-        exactly = spec.number >= 0
-        return VulkanDevice(spec.name, spec.index, exactly=exactly, validation=spec.validation, fence_seconds=fence_seconds)
+        return VulkanDevice(
+            spec.name,
+            spec.index,
+            exactly=spec.number >= 0,
+            validation=spec.validation,
+            fence_seconds=fence_seconds,
+            compiles_only=spec.compiles_only,
+        )
     if spec.kind == "embedded":
         return _open_embedded(spec)
     module, _, function = spec.name.partition(":")

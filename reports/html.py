@@ -31,6 +31,10 @@ ARRAYS = 12
 _VERDICTS = tuple(WORDING)
 
 
+_UNPROVEN = frozenset({*PAGED, Verdict.COMPILED})
+"""The verdicts of a case that proves no requirement."""
+
+
 def index(
     run: Run,
     summary: Summary,
@@ -66,9 +70,9 @@ def index(
         idle_families={name: tally for name, tally in idle_families.items() if name not in elsewhere},
         idle_cases=sum(sum(tally.values()) for name, tally in idle_families.items() if name not in elsewhere),
         families_elsewhere={name: idle_families[name] for name in idle_families if name in elsewhere},
-        requirements={id_: tally for id_, tally in summary.requirements.items() if tally.keys() & {*PAGED}},
+        requirements={id_: tally for id_, tally in summary.requirements.items() if tally.keys() & _UNPROVEN},
         passed_requirements={
-            id_: tally for id_, tally in summary.requirements.items() if not _is_idle(tally) and not tally.keys() & {*PAGED}
+            id_: tally for id_, tally in summary.requirements.items() if not _is_idle(tally) and not tally.keys() & _UNPROVEN
         },
         idle_requirements={id_: tally for id_, tally in summary.requirements.items() if _is_idle(tally)},
         other_judges=other_judges,

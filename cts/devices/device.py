@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from cts.printable import printable_line
 from cts.verdict.codes import Code, Reason
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
+
+COMPILES_ONLY = "compilesOnly"
+"""The name in a description's ``extra`` that says whether the device dispatches nothing."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,20 @@ class DeviceDescription:
     extra: Mapping[str, Any] = field(default_factory=dict)
     vector_rows: tuple[VectorRow, ...] = ()
 
+    @property
+    def compiles_only(self) -> bool:
+        """Whether the device makes pipelines and dispatches nothing."""
+        return bool(self.extra.get(COMPILES_ONLY))
+
     def __post_init__(self) -> None:
         # A driver may use any characters in these names: no name may control a terminal or break a file.
         for name in ("name", "driver", "api_version"):
             object.__setattr__(self, name, printable_line(getattr(self, name)))
+
+
+def compiling(description: DeviceDescription) -> DeviceDescription:
+    """Return the description of the same device if it makes pipelines and dispatches nothing."""
+    return replace(description, extra={**description.extra, COMPILES_ONLY: True})
 
 
 class Judge(Protocol):

@@ -45,7 +45,7 @@ MAPPED_ELEMENTS = 1024
 
 
 def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, effort: Effort) -> Judgement:
-    """Run the case's pipelines and compare the results.
+    """Run the case's pipelines and compare the results; on a device that compiles only, make the pipelines.
 
     First ask whether the device supports them: before inputs and expected results are computed and, if the case's needs are pinned and the
     answer is not known yet, before anything is built.
@@ -69,14 +69,15 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
     if missing:
         return not_supported(missing)
 
+    if device.description.compiles_only:
+        for of in kernels:
+            _run(device, of, (), watch)
+        return Judgement(Verdict.COMPILED, message="every pipeline was made; nothing ran")
     with watch.step("expect"):
         plan = arrange(built)
     outcomes: list[Outcome] = []
     for one, of in zip(program.all, kernels, strict=True):
-        with watch.step("device"):
-            outcomes += device.run(replace(of, rounds=effort.rounds), plan.dispatches_of(one))
-        for name, seconds in device.last_steps.items():
-            watch.steps[name] = watch.steps.get(name, 0.0) + seconds
+        outcomes += _run(device, replace(of, rounds=effort.rounds), plan.dispatches_of(one), watch)
     with watch.step("compare"):
         wrong: list[WrongSubcase] = []
         warned: list[WrongSubcase] = []
@@ -97,6 +98,15 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
         with watch.step("diagnose"):
             return _warned(case, plan, warned, policy, effort)
     return Judgement(Verdict.PASS, message=_choices(plan, outcomes), subcases=len(outcomes), policy=policy)
+
+
+def _run(device: Device, kernel: Kernel, dispatches: Sequence[Dispatch], watch: Stopwatch) -> list[Outcome]:
+    """Run the dispatches of one pipeline, and add the time of the device's steps to the watch."""
+    with watch.step("device"):
+        outcomes = device.run(kernel, dispatches)
+    for name, seconds in device.last_steps.items():
+        watch.steps[name] = watch.steps.get(name, 0.0) + seconds
+    return outcomes
 
 
 def _choices(plan: Arrangement, outcomes: Sequence[Outcome]) -> str:

@@ -17,12 +17,14 @@ from cts.verdict.sizes import Count, Ordinal, Seconds
 class Verdict(enum.StrEnum):
     """The result of a case. ``error`` is the suite's own fault; the other verdicts are about the device.
 
+    ``compiled``: the device makes pipelines and dispatches nothing, and it made every pipeline of the case.
     ``quality_warning``: some values are permitted by the specification but not expected by this suite, and no others are wrong.
     ``resource_error``: the device is out of memory, even alone. ``flaky``: two runs alone disagree.
     ``known_fail``: golden/known_failures lists this failure for the driver. ``unexpected_pass``: a pass, although a failure is listed.
     """
 
     PASS = "pass"
+    COMPILED = "compiled"
     QUALITY_WARNING = "quality_warning"
     KNOWN_FAIL = "known_fail"
     UNEXPECTED_PASS = "unexpected_pass"
@@ -34,6 +36,10 @@ class Verdict(enum.StrEnum):
     FLAKY = "flaky"
     RESOURCE_ERROR = "resource_error"
     ERROR = "error"
+
+
+ENDED_WELL = frozenset({Verdict.PASS, Verdict.COMPILED})
+"""The verdicts of a case in which the device did exactly what this suite expects of it."""
 
 
 @dataclass(frozen=True)

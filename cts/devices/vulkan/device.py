@@ -22,6 +22,7 @@ from cts.devices.device import (
     NoSuchDevice,
     Step,
     ValidationMessage,
+    compiling,
 )
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
@@ -60,6 +61,7 @@ class VulkanDevice:
         exactly: whether no other index will do, because several devices have the UUID.
         validation: whether to load the validation layer. Any message from it is raised as an exception.
         fence_seconds: how long one submission may take; None if a parent process limits each step and ends this one.
+        compiles_only: whether ``run`` only makes the pipeline, and ``convert`` only calls the host's command.
 
     Attributes:
         last_steps: seconds of the last run: ``pipeline`` (its creation) and ``dispatch`` (submission to fence).
@@ -77,6 +79,7 @@ class VulkanDevice:
         exactly: bool = False,
         validation: bool = False,
         fence_seconds: float | None = FENCE_SECONDS,
+        compiles_only: bool = False,
     ) -> None:
         self.last_steps: dict[str, float] = {}
         self.announce: Callable[[Step | None], None] = lambda _: None
@@ -89,7 +92,7 @@ class VulkanDevice:
                 self._instance = Instance(validation)
                 opened.callback(self._instance.close)
                 physical = _find(self._instance, uuid, index, exactly)
-                self._description = physical.description
+                self._description = compiling(physical.description) if compiles_only else physical.description
                 self._physical = physical.handle
                 self._device = create(physical)
                 opened.callback(self._destroy_device)
@@ -210,7 +213,7 @@ class VulkanDevice:
         try:
             # Do not run a pipeline that the layer objects to: its behaviour is undefined.
             self._raise_messages(step=Step.PIPELINE)
-            outcomes = self._with_large_buffers(kernel, executable, dispatches)
+            outcomes = [] if self._description.compiles_only else self._with_large_buffers(kernel, executable, dispatches)
         except BaseException:
             # A dispatch that may still run uses the executable. It ends with the process.
             if not self._pending:

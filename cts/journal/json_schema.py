@@ -17,7 +17,7 @@ from cts.journal.record import SCHEMA
 from cts.journal.run_record import RunRecord
 from cts.verdict.failure import EnvelopeBounds, FailingMatrix, Failure, Match, Mismatch, Number, WrongElement
 from cts.verdict.tensor_map import TensorMap
-from cts.verdict.verdict import CaseResult, Try
+from cts.verdict.verdict import CaseResult, Judgement, Try
 
 SCHEMA_FILE = "results.schema.json"
 """The name of the schema in docs/."""
@@ -66,7 +66,7 @@ def records() -> dict[str, type[Struct]]:
     )
     attempt = _record("try", types(Try), {}, Try)
     nested = {"failures": tuple[array, ...], "tries": tuple[attempt, ...]}  # type: ignore[valid-type]
-    result = _record("result", types(CaseResult) | nested, {}, CaseResult)
+    result = _record("result", types(CaseResult) | nested, {}, CaseResult, Judgement)
     return {one.__name__: one for one in (result, array, match, element, tensor, attempt)}
 
 

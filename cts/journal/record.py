@@ -73,7 +73,7 @@ def _finite(value: object) -> object:
 
 
 def _record(result: CaseResult) -> Json:
-    record: Json = msgspec.to_builtins(replace(result, failures=()))
+    record: Json = {"id": result.id, **msgspec.to_builtins(replace(result, failures=()))}
     record["failures"] = [failure_record(failure) for failure in result.failures]
     return record
 

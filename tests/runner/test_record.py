@@ -132,7 +132,7 @@ WHOLE = Failure(
     TENSOR,
 )
 TRY = Try(True, Verdict.FAIL, "", "", 0.0)
-EXAMPLE = CaseResult("a", "a", Verdict.FAIL, "", "", "", "", "", (), 0, 0.0, tries=(TRY,), failures=(WHOLE,))
+EXAMPLE = CaseResult(id="a", family="a", verdict=Verdict.FAIL, tries=(TRY,), failures=(WHOLE,))
 
 
 def test_the_fields_of_a_line_are_those_of_the_classes():
@@ -178,7 +178,7 @@ def test_a_step_that_took_no_finite_time_loses_only_its_time():
 
 
 def test_a_record_may_lack_everything_but_id_and_verdict():
-    assert result_of(RECORD) == CaseResult("f[a]", "f", Verdict.PASS, "", "", "", "", "", (), 0, 0.0)
+    assert result_of(RECORD) == CaseResult(id="f[a]", family="f", verdict=Verdict.PASS)
 
 
 def test_a_field_that_the_schema_does_not_name_is_ignored():
@@ -306,7 +306,7 @@ def test_text_from_a_journal_cannot_steer_a_terminal():
 
 
 def test_a_driver_cannot_steer_a_terminal_by_its_name_or_its_words():
-    result = CaseResult("a", "a", Verdict.FAIL, "\x1b[2J\nreason", "GPU\x07", "\udcff1.0", "", "", (), 0, 0.0, message="one\x9b\ntwo\u202e")
+    result = replace(EXAMPLE, reason="\x1b[2J\nreason", device="GPU\x07", driver="\udcff1.0", message="one\x9b\ntwo\u202e")
     assert (result.reason, result.device, result.driver) == ("\\x1b[2J\\nreason", "GPU\\x07", "\\udcff1.0")
     assert result.message == "one\\x9b\ntwo\\u202e"
 

@@ -13,11 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cts.cli import main
 from cts.devices.device import DeviceDescription
 from cts.journal.journal import read
 from cts.journal.json_schema import records
 from cts.journal.published import FOLDER
 from cts.journal.record import MOST_BYTES, SCHEMA, SEVERAL_LINES, encode, encode_object, failure_of, failure_record, result_of
+from cts.journal.run_record import RunRecord
 from cts.journal.schema import WrongField
 from cts.journal.strict_json import NotJson, parse
 from cts.printable import printable
@@ -170,6 +172,13 @@ def test_written_lines_fit_the_json_schema(journal):
     for result in results:
         line = encode(result)
         assert json.loads(msgspec.json.encode(msgspec.json.decode(line, type=records()["result"]))) == json.loads(line)
+
+
+def test_the_printed_schema_has_every_field_of_a_result_and_of_a_run(capsys):
+    assert main(["schema"]) == 0
+    kinds = json.loads(capsys.readouterr().out)["$defs"]
+    assert kinds["result"]["properties"].keys() == {one.name for one in fields(CaseResult)}
+    assert kinds["RunRecord"]["properties"].keys() == RunRecord.__annotations__.keys()
 
 
 def test_a_step_that_took_no_finite_time_loses_only_its_time():

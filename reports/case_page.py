@@ -68,7 +68,8 @@ class CasePage:
             context: of the run; it has the facts that are not in the result.
         """
         of_run = {FACTS[key]: vars(self.result).get(key, context.facts[key]) for key in BRIEF}
-        return of_run | {one.title: field(self.result, name) for name, one in FIELDS.items() if name not in ("id", "verdict")}
+        lines = {name: one for name, one in FIELDS.items() if isinstance(getattr(self.result, name), str | int | float)}
+        return of_run | {one.title: field(self.result, name) for name, one in lines.items() if name not in ("id", "verdict")}
 
     @property
     def others(self) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from dataclasses import replace
 
@@ -54,6 +53,8 @@ def test_equal_runs_are_published_as_equal_files(run):
     assert all((run / "again" / path.name).read_bytes() == path.read_bytes() for path in (run / "published").iterdir())
 
 
-def test_a_published_run_is_published_again_as_it_is():
+def test_a_published_run_is_published_again_as_it_is(tmp_path):
     folder = REPOSITORY / "reports" / "published" / "lavapipe-26.1.6-smoke-glsl"
-    assert published_journal(folder) == gzip.decompress(journal_of(folder).read_bytes())
+    # Not the same bytes: a field that is newer than the run has its default.
+    (tmp_path / "results.jsonl").write_bytes(published_journal(folder))
+    assert [*read(journal_of(tmp_path))] == [*read(journal_of(folder))]

@@ -127,7 +127,7 @@ def _of_chip(name: str, seconds: float) -> Choice:
 
 
 def _compiling(spec: DeviceSpec, description: DeviceDescription, why: str) -> Choice:
-    return Choice(replace(spec, compiles_only=True), compiling(description), why)
+    return Choice(replace(spec, compiles_only=True), compiling(description, spec.selector if spec.chip else ""), why)
 
 
 def compile_only(choice: Choice) -> Choice:

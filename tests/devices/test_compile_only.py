@@ -64,7 +64,7 @@ def test_a_case_whose_pipelines_were_made_is_compiled_and_nothing_is_dispatched(
 
 def test_a_chip_is_judged_in_a_process_with_its_variables(machine):
     choice = choose("compile-only:gfx1201")
-    assert choice.description.name == "RADV GFX1201"
+    assert choice.description.name == "RADV GFX1201 (compile-only:gfx1201)"
     assert choice.description.compiles_only
     assert (dict(choice.spec.environment), choice.spec.compiles_only, choice.spec.selector) == (NO_OP, True, "compile-only:gfx1201")
 

@@ -127,7 +127,7 @@ def _of_chip(name: str, seconds: float) -> Choice:
 
 
 def _compiling(spec: DeviceSpec, description: DeviceDescription, why: str) -> Choice:
-    return Choice(replace(spec, compiles_only=True), compiling(description), why)
+    return Choice(replace(spec, compiles_only=True), compiling(description, spec.selector if spec.chip else ""), why)
 
 
 def compile_only(choice: Choice) -> Choice:
@@ -223,7 +223,7 @@ def _named(selector: str, vulkan: VulkanDevices) -> DeviceListing:
     if named:
         return named[0]
     known = [_numbered(vulkan.devices)] if vulkan.devices else []
-    known += [EMBEDDED, *(f"{EMBEDDED}:{profile}" for profile in list_profiles()), *VALIDATORS, f"{COMPILE_ONLY}:CHIP"]
+    known += [EMBEDDED, *(f"{EMBEDDED}:{profile}" for profile in list_profiles()), *VALIDATORS]
     because = vulkan.absent or _broken(vulkan.broken)
     raise NoSuchDevice(f"--device {selector}: no such device; there are: {', '.join(known)}{f' ({because})' if because else ''}")
 

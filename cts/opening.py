@@ -32,6 +32,7 @@ def open_device(spec: DeviceSpec, *, watched: bool = False) -> Device:
             validation=spec.validation,
             fence_seconds=fence_seconds,
             compiles_only=spec.compiles_only,
+            chip=spec.selector if spec.chip else "",
         )
     if spec.kind == "embedded":
         return _open_embedded(spec)

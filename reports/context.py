@@ -181,7 +181,7 @@ def _headline(summary: Summary, context: Context, detail: str) -> tuple[Level, s
             detail,
         )
     if compiled:
-        return "good", f"{well}, and nothing failed", detail
+        return "good", f"{well} and nothing failed", detail
     return "good", f"All {passed} that the device supports passed", detail
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,6 +18,13 @@ from cts.devices.device import DeviceError
 from generators.casebook.document import Element, read_document
 
 FILE = Path(__file__).with_name("chips.yaml")
+
+LIBRARY_FOLDERS = tuple(
+    Path(base, folder)
+    for base in ("/usr/local", "/usr")
+    for folder in (f"lib/{sysconfig.get_config_var('MULTIARCH') or '.'}", "lib64", "lib")
+)
+"""The folders where the dynamic linker looks for libraries of this machine's architecture, on Debian and elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -111,20 +118,22 @@ def chip_named(name: str) -> Chip:
     return chips[name]
 
 
+def obstacles(environment: Mapping[str, str] = os.environ) -> Mapping[str, str]:
+    """Return why drivers cannot start without their hardware, by the driver's name; ``find`` can start the chips of all others."""
+    first = {chip.driver.name: chip for chip in reversed(list(load_chips().values()))}
+    why: dict[str, str] = {}
+    for name, chip in reversed(first.items()):
+        try:
+            find(chip, environment)
+        except DeviceError as error:
+            why[name] = str(error)
+    return why
+
+
 def installed(environment: Mapping[str, str] = os.environ) -> list[Chip]:
     """Return the chips that ``find`` can start, in the order of lists."""
-    chips = load_chips().values()
-    drivers = {chip.driver: chip for chip in chips}
-    missing = {driver for driver, chip in drivers.items() if not _can_start(chip, environment)}
-    return [chip for chip in chips if chip.driver not in missing]
-
-
-def _can_start(chip: Chip, environment: Mapping[str, str]) -> bool:
-    try:
-        find(chip, environment)
-    except DeviceError:
-        return False
-    return True
+    why = obstacles(environment)
+    return [chip for chip in load_chips().values() if chip.driver.name not in why]
 
 
 def find(chip: Chip, environment: Mapping[str, str] = os.environ) -> Mapping[str, str]:
@@ -150,9 +159,7 @@ def find(chip: Chip, environment: Mapping[str, str] = os.environ) -> Mapping[str
     if manifest is None or library is None:
         raise NotInstalled(f"--device {chip.device}: {NotInstalled.of(missing)}", missing)
     if set(str(library)) & set(" :"):
-        raise DeviceError(
-            f"--device {chip.device}: {library} cannot be preloaded, since its path has a space or colon: choose another folder"
-        )
+        raise DeviceError(f"--device {chip.device}: LD_PRELOAD cannot name {library}, which has a space or colon: choose another folder")
     # A library that the user preloads (a sanitizer's) still comes after it.
     preloaded = " ".join([str(library), *environment.get("LD_PRELOAD", "").split()])
     return MappingProxyType(
@@ -167,16 +174,8 @@ def _manifest(driver: Driver, environment: Mapping[str, str]) -> Path | None:
 
 
 def _library(driver: Driver, environment: Mapping[str, str]) -> Path:
-    found = next((path for folder in _library_folders(environment) if (path := folder / driver.library).is_file()), None)
+    named = [Path(folder) for folder in environment.get("LD_LIBRARY_PATH", "").split(":") if folder]
+    found = next((path for folder in (*named, *LIBRARY_FOLDERS) if (path := folder / driver.library).is_file()), None)
     if found is None:
         raise NotInstalled.of([Missing(driver.library, (driver.library_package,))])
     return found
-
-
-def _library_folders(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the folders where the dynamic linker looks, in its order."""
-    yield from (Path(folder) for folder in (environment.get("LD_LIBRARY_PATH") or "").split(":") if folder)
-    triplet = sysconfig.get_config_var("MULTIARCH")
-    for base in (Path("/usr/local"), Path("/usr")):
-        yield from (base / "lib" / name for name in (triplet,) if name)
-        yield from (base / "lib64", base / "lib")

@@ -13,11 +13,12 @@ from pathlib import Path
 from cts.devices.compile_only.missing import Missing, NotInstalled
 from cts.devices.device import DeviceError
 
-SOURCE = Path(__file__).with_name("intel_noop_shim.c")
+SOURCES = Path(__file__).with_name("intel_stand_in")
 HEADERS = ("drm.h", "i915_drm.h", "xe_drm.h")
-"""The kernel's headers that the source includes, in the folder drm."""
+"""The kernel's headers that the sources include, in the folder drm."""
 
-_OPTIONS = ("-O1", "-shared", "-fPIC", "-pthread")
+# Some compilers fortify by default, and then the headers define functions that the library defines too.
+_OPTIONS = ("-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", "-U_FORTIFY_SOURCE")
 
 
 def built_stand_in(environment: Mapping[str, str] = os.environ) -> Path:
@@ -30,11 +31,15 @@ def built_stand_in(environment: Mapping[str, str] = os.environ) -> Path:
         NotInstalled: a C compiler or the kernel's headers are missing.
         DeviceError: the compiler fails, or the folder cannot be written.
     """
-    digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
-    library = _folder(environment) / f"libintel_noop_drm_shim-{digest}.so"
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in _files("*.[ch]"))).hexdigest()[:16]
+    library = _folder(environment) / f"libintel_stand_in-{digest}.so"
     if not library.is_file():
         _build(library, environment)
     return library
+
+
+def _files(pattern: str) -> list[Path]:
+    return sorted(SOURCES.glob(pattern))
 
 
 def _folder(environment: Mapping[str, str]) -> Path:
@@ -52,7 +57,7 @@ def _build(library: Path, environment: Mapping[str, str]) -> None:
         library.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=library.parent, prefix="build-") as folder:
             built = Path(folder) / library.name
-            command = [compiler, *_OPTIONS, "-o", str(built), str(SOURCE)]
+            command = [compiler, *_OPTIONS, "-o", str(built), *map(str, _files("*.c"))]
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
             if done.returncode == 0:
                 built.replace(library)
@@ -61,7 +66,7 @@ def _build(library: Path, environment: Mapping[str, str]) -> None:
     if done.returncode:
         missing = [header for header in HEADERS if not _has(compiler, header)]
         if missing:
-            raise NotInstalled.of([Missing(f"header drm/{missing[0]}", ("linux-libc-dev",))])
+            raise NotInstalled.of([Missing(f"header drm/{missing[0]} of Linux 6.8 or newer", ("linux-libc-dev",))])
         raise DeviceError(f"'{' '.join(command)}' ended with exit code {done.returncode}: {done.stderr.strip()}")
 
 

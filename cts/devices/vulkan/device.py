@@ -62,6 +62,7 @@ class VulkanDevice:
         validation: whether to load the validation layer. Any message from it is raised as an exception.
         fence_seconds: how long one submission may take; None if a parent process limits each step and ends this one.
         compiles_only: whether ``run`` only makes the pipeline, and ``convert`` only calls the host's command.
+        chip: the ``--device`` of a chip that is not there; see cts.devices.device.compiling.
 
     Attributes:
         last_steps: seconds of the last run: ``pipeline`` (its creation) and ``dispatch`` (submission to fence).
@@ -80,6 +81,7 @@ class VulkanDevice:
         validation: bool = False,
         fence_seconds: float | None = FENCE_SECONDS,
         compiles_only: bool = False,
+        chip: str = "",
     ) -> None:
         self.last_steps: dict[str, float] = {}
         self.announce: Callable[[Step | None], None] = lambda _: None
@@ -92,7 +94,7 @@ class VulkanDevice:
                 self._instance = Instance(validation)
                 opened.callback(self._instance.close)
                 physical = _find(self._instance, uuid, index, exactly)
-                self._description = compiling(physical.description) if compiles_only else physical.description
+                self._description = compiling(physical.description, chip) if compiles_only else physical.description
                 self._physical = physical.handle
                 self._device = create(physical)
                 opened.callback(self._destroy_device)

@@ -1,7 +1,7 @@
 """Compares what drivers tell of compiled code: which statistics changed, in which families and cases, largest growth first.
 
-The value of a case is the sum over the executables of its pipelines: a driver may split a pipeline in another way. Whether a larger value is
-worse depends on the statistic, so nothing here is a regression.
+The value of a case is the sum over the executables of its pipelines, because a driver may split a pipeline in another way. Whether a larger
+value is worse depends on the statistic, so nothing here is a regression.
 """
 
 from __future__ import annotations

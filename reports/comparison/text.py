@@ -71,8 +71,8 @@ def _pair(pair: Pair, listed: int, named: bool) -> Iterator[str]:
         yield ""
         yield code_of(pair.code)
     told = told_statistics(pair.code, STATISTICS)
-    for one in told:
-        yield from _statistic(one, min(listed, GROWN))
+    for statistic in told:
+        yield from _statistic(statistic, min(listed, GROWN))
     if rest := len(pair.code.changed) - len(told):
         yield f"  and {count(rest, 'more statistic')}, which changed less"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from reports.comparison.changes import MEANINGS, Change, ChangeKind
 from reports.comparison.pairs import Pair
 from reports.comparison.runs import COMPARED
+from reports.comparison.statistics import grown
 from reports.comparison.wording import before_of, code_of, families_of, growth_of, ids_of, pace_of, rest_of, verdict_on
 from reports.links import failure_place, page_beside
 from reports.page_template import template
@@ -50,6 +51,7 @@ def page(pairs: Sequence[Pair], beside: Path) -> str:
             "pace": pace_of,
             "code": code_of,
             "growth": growth_of,
+            "grown": grown,
         },
     )
 

@@ -7,7 +7,7 @@ value is worse depends on the statistic, so nothing here is a regression.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cts.journal.outline import Outline
@@ -65,6 +65,11 @@ class CompiledCode:
     compared: int = 0
     differing: int = 0
     changed: tuple[ChangedStatistic, ...] = ()
+
+
+def grown(changes: Sequence[Changed], most: int) -> list[Changed]:
+    """Return the first of the changes that are growth."""
+    return [one for one in changes[:most] if one.growth > 0]
 
 
 def compiled_code(before: Mapping[str, Outline], after: Mapping[str, Outline]) -> CompiledCode:

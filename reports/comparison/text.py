@@ -9,7 +9,7 @@ from reports.comparison.changes import ChangeKind
 from reports.comparison.groups import Group
 from reports.comparison.pairs import Pair
 from reports.comparison.runs import ComparedRun
-from reports.comparison.statistics import ChangedStatistic
+from reports.comparison.statistics import ChangedStatistic, grown
 from reports.comparison.times import Slower
 from reports.comparison.wording import before_of, code_of, ended, families_of, growth_of, pace_of, rest_of, told_statistics, verdict_on
 from reports.formats import count, duration
@@ -96,9 +96,9 @@ def _group(group: Group, listed: int) -> Iterator[str]:
 def _statistic(one: ChangedStatistic, listed: int) -> Iterator[str]:
     total, cases = one.total, count(one.total.cases, "case")
     yield f"  {one.name}: {total.before:,.10g} -> {total.after:,.10g}, {growth_of(total)}, in {cases}, {one.grew:,} of them more"
-    for family in one.families[:GROWN]:
+    for family in grown(one.families, GROWN):
         yield f"      {growth_of(family)}  {family.family} ({count(family.cases, 'case')})"
-    for case in one.cases[:listed]:
+    for case in grown(one.cases, listed):
         yield f"      {growth_of(case)}  {case.id}"
 
 

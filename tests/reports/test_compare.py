@@ -406,21 +406,23 @@ def test_a_comparison_tells_how_compiled_code_changed(example, runs, tmp_path, c
     folders = [
         str(folder)
         for folder in runs(
-            first=[compiled(example, Instructions=200, **{"<b>": 0})],
-            second=[compiled(example, Instructions=250, **{"<b>": 4})],
+            first=[compiled(example, Instructions=200, VGPRs=9, **{"<b>": 0})],
+            second=[compiled(example, Instructions=250, VGPRs=6, **{"<b>": 4})],
         )
     ]
     assert main(["compare", *folders, "--html", str(tmp_path / "page.html")]) == 0
     printed = capsys.readouterr().out
-    assert "Compiled code: 1 of 1 case with statistics in both runs have another value of 2 statistics." in printed
+    assert "Compiled code: 1 of 1 case with statistics in both runs have another value of 3 statistics." in printed
     assert "Instructions: 200 -> 250, +50 (+25.0 %), in 1 case, 1 of them more" in printed
     assert "<b>: 0 -> 4, +4, in 1 case" in printed
+    assert "VGPRs: 9 -> 6, -3 (-33.3 %), in 1 case, 0 of them more" in printed
+    assert "-3 (-33.3 %)  a" not in printed, "only growth is told of families and cases"
     page = (tmp_path / "page.html").read_text()
     assert "<b>" not in page
     assert "+50 (+25.0 %)" in page
     assert main(["compare", *folders, "--json"]) == 0
     changed = json.loads(capsys.readouterr().out)["comparisons"][0]["code"]["changed"]
-    assert [one["total"]["after"] for one in changed] == [250, 4]
+    assert [one["total"]["after"] for one in changed] == [250, 6, 4]
 
 
 def test_code_of_another_driver_is_not_compared(example, runs, capsys):

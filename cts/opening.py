@@ -30,6 +30,7 @@ def open_device(spec: DeviceSpec, *, watched: bool = False) -> Device:
             spec.index,
             exactly=spec.number >= 0,
             validation=spec.validation,
+            statistics=spec.statistics,
             fence_seconds=fence_seconds,
             compiles_only=spec.compiles_only,
             chip=spec.selector if spec.chip else "",

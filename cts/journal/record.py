@@ -32,7 +32,7 @@ MOST_BYTES = 16 << 20
 
 Json = dict[str, Any]
 
-SEVERAL_LINES = frozenset({"message"})
+SEVERAL_LINES = frozenset({"message", "driver_messages"})
 """Fields whose text may have several lines."""
 
 _KEPT = 1 << 20
@@ -46,7 +46,9 @@ def encode(result: CaseResult) -> bytes:
     """
     line = encode_object(_record(result))
     if len(line) > MOST_BYTES:
-        brief = replace(result, message=result.message[:_KEPT], failures=tuple(failure.brief for failure in result.failures))
+        brief = replace(
+            result, message=result.message[:_KEPT], driver_messages=(), failures=tuple(failure.brief for failure in result.failures)
+        )
         line = encode_object(_record(brief))
         if len(line) > MOST_BYTES:
             line = encode_object(_record(replace(brief, failures=())))

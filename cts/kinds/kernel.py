@@ -70,14 +70,14 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
         return not_supported(missing)
 
     if device.description.compiles_only:
-        for of in kernels:
-            _run(device, of, (), watch)
+        for one, of in zip(program.all, kernels, strict=True):
+            _run(device, of, (), watch, one.label)
         return Judgement(Verdict.COMPILED, message="every pipeline was made; nothing ran")
     with watch.step("expect"):
         plan = arrange(built)
     outcomes: list[Outcome] = []
     for one, of in zip(program.all, kernels, strict=True):
-        outcomes += _run(device, replace(of, rounds=effort.rounds), plan.dispatches_of(one), watch)
+        outcomes += _run(device, replace(of, rounds=effort.rounds), plan.dispatches_of(one), watch, one.label)
     with watch.step("compare"):
         wrong: list[WrongSubcase] = []
         warned: list[WrongSubcase] = []
@@ -100,12 +100,11 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
     return Judgement(Verdict.PASS, message=_choices(plan, outcomes), subcases=len(outcomes), policy=policy)
 
 
-def _run(device: Device, kernel: Kernel, dispatches: Sequence[Dispatch], watch: Stopwatch) -> list[Outcome]:
-    """Run the dispatches of one pipeline, and add the time of the device's steps to the watch."""
+def _run(device: Device, kernel: Kernel, dispatches: Sequence[Dispatch], watch: Stopwatch, label: str) -> list[Outcome]:
+    """Run the dispatches of one pipeline, and add what the device tells of it to the watch."""
     with watch.step("device"):
         outcomes = device.run(kernel, dispatches)
-    for name, seconds in device.last_steps.items():
-        watch.steps[name] = watch.steps.get(name, 0.0) + seconds
+    watch.add(device, label)
     return outcomes
 
 

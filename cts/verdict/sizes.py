@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from msgspec import Meta
@@ -24,3 +25,6 @@ Ordinal = Annotated[int, Meta(ge=1, le=MOST_COUNT)]
 Bits = Annotated[int, Meta(ge=0)]
 """The largest bits of an element. They may be more than MOST_COUNT, because JSON has them as text."""
 Side = Annotated[int, Meta(ge=1, le=MOST_SIDE)]
+Statistic = bool | int | float
+Statistics = Mapping[str, Mapping[str, Statistic]]
+"""What a driver tells of compiled code: executable -> statistic -> value. All names are the driver's."""

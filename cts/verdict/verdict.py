@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from cts.printable import printable, printable_line
 from cts.verdict.failure import Failure
-from cts.verdict.sizes import Count, Ordinal, Seconds
+from cts.verdict.sizes import Count, Ordinal, Seconds, Statistics
 
 
 class Verdict(enum.StrEnum):
@@ -104,6 +104,9 @@ class CaseResult(Judgement):
         step: the step in which the device failed, by the name of a cts.devices.device.Step; empty if no step failed.
         attempt: the number of this attempt, from 1, if ``--repeat`` asks for several.
         tries: how each run ended, oldest first, if the case ran several times.
+        driver_messages: what the driver said, through VK_EXT_debug_utils or VK_EXT_debug_report, in the step in which it failed.
+        statistics: what the driver tells of the code of the case's pipelines, with ``--statistics``: value by executable and name, all as
+            the driver names them.
     """
 
     id: Annotated[str, Meta(title="Case")]
@@ -122,6 +125,8 @@ class CaseResult(Judgement):
     step: Annotated[str, Meta(title="Failed in step")] = ""
     attempt: Annotated[Ordinal, Meta(title="Attempt")] = 1
     tries: tuple[Try, ...] = ()
+    driver_messages: Annotated[tuple[str, ...], Meta(title="What the driver said")] = ()
+    statistics: Annotated[Statistics, Meta(title="Compiled code")] = field(default_factory=dict)
 
     @property
     def defects(self) -> tuple[str, ...]:
@@ -134,6 +139,8 @@ class CaseResult(Judgement):
         # file.
         if self.message and not self.message.isprintable():
             object.__setattr__(self, "message", printable(self.message))
+        if not "".join(self.driver_messages).isprintable():
+            object.__setattr__(self, "driver_messages", tuple(map(printable, self.driver_messages)))
         for name, text in (("code", self.code), ("reason", self.reason), ("device", self.device), ("driver", self.driver)):
             if not text.isprintable():
                 object.__setattr__(self, name, printable_line(text))

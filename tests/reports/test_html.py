@@ -105,12 +105,23 @@ def test_the_embedded_list_has_every_case(journal, pages):
 
 def test_text_from_a_driver_cannot_become_markup(example, tmp_path):
     reason = "</script><script>alert(1)</script><b>"
-    path = example.write_journal(tmp_path, [example.record("a[<i>]", "crash", reason=reason, message=reason, driver=reason)])
+    path = example.write_journal(
+        tmp_path, [example.record("a[<i>]", "crash", reason=reason, message=reason, driver=reason, driver_messages=[reason])]
+    )
     write(path, tmp_path)
     for page in (tmp_path / "index.html", *(tmp_path / "failures").iterdir()):
         assert "<script>alert" not in page.read_text()
         assert "<b>" not in page.read_text()
         Page(page.read_text())
+
+
+def test_a_failure_page_has_what_the_driver_said(example, tmp_path):
+    said = ["SPIR-V parsing FAILED:\n    Invalid access chain type", "out of ideas"]
+    write(example.write_journal(tmp_path, [example.record("a[i:1]", "crash", driver_messages=said)]), tmp_path)
+    (page,) = (tmp_path / "failures").iterdir()
+    section = re.search(r'<section id="driver">(.*?)</section>', page.read_text(), re.DOTALL).group(1)
+    assert "What the driver said" in section
+    assert re.findall(r"<pre data-copy>(.*?)</pre>", section, re.DOTALL) == said
 
 
 def test_a_failure_page_tells_how_to_run_the_case_again(pages):

@@ -95,6 +95,8 @@ RESULTS = st.builds(
     tries=st.lists(TRIES, max_size=2).map(tuple),
     code=LINES,
     parameters=st.dictionaries(LINES, LINES, max_size=3),
+    driver_messages=st.lists(st.text(), max_size=2).map(tuple),
+    statistics=st.dictionaries(LINES, st.dictionaries(LINES, st.booleans() | st.integers(0, 1 << 53) | SECONDS), max_size=2),
 )
 
 
@@ -315,9 +317,10 @@ def test_text_from_a_journal_cannot_steer_a_terminal():
 
 
 def test_a_driver_cannot_steer_a_terminal_by_its_name_or_its_words():
-    result = replace(EXAMPLE, reason="\x1b[2J\nreason", device="GPU\x07", driver="\udcff1.0", message="one\x9b\ntwo\u202e")
+    odd = "one\x9b\ntwo\u202e"
+    result = replace(EXAMPLE, reason="\x1b[2J\nreason", device="GPU\x07", driver="\udcff1.0", message=odd, driver_messages=(odd,))
     assert (result.reason, result.device, result.driver) == ("\\x1b[2J\\nreason", "GPU\\x07", "\\udcff1.0")
-    assert result.message == "one\\x9b\ntwo\\u202e"
+    assert (result.message, *result.driver_messages) == ("one\\x9b\ntwo\\u202e",) * 2
 
 
 @given(st.text())

@@ -37,6 +37,7 @@ FEATURES = (
     QueriedStructure("VkPhysicalDevicePipelineRobustnessFeaturesEXT", "VK_EXT_pipeline_robustness"),
     QueriedStructure("VkPhysicalDeviceRobustness2FeaturesEXT", "VK_EXT_robustness2"),
     QueriedStructure("VkPhysicalDeviceShaderObjectFeaturesEXT", "VK_EXT_shader_object", (1, 3)),
+    QueriedStructure("VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR", "VK_KHR_pipeline_executable_properties"),
     QueriedStructure("VkPhysicalDeviceCooperativeMatrix2FeaturesNV", "VK_NV_cooperative_matrix2"),
     QueriedStructure("VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT", "VK_EXT_cooperative_matrix_maintenance1"),
     QueriedStructure("VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV", "VK_NV_cooperative_matrix_decode_vector"),

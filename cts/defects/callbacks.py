@@ -239,8 +239,10 @@ def _group_size(operation: Reduce) -> int:
 
 
 def _returns_first(function: Function, second: Bend) -> bool:
-    """Tell whether the function of two elements returns the first one if the second one is ``second`` of it; True if that cannot be told:
-    the function reads values from outside of it, or does not accept the numbers."""
+    """Tell whether a function of two elements returns the first one when the other is ``second`` of the first.
+
+    Also True if that is unknown, because the function reads values from outside of it, or does not accept the samples.
+    """
     assert is_scalar(function.returned), "instructions call functions that return scalars"
     component = function.returned.type
     samples = np.array([1.0, -2.0, 0.5]) if component.is_float else np.array([*component.limits, 1, 6], component.dtype)

@@ -89,7 +89,7 @@ def changes_use(operation: MatrixConvert, maintenance1: bool = False) -> bool:
 
 
 def is_allowed(operation: MatrixConvert, maintenance1: bool = False) -> bool:
-    """Tell whether the instruction and the decoration of ``operation`` accept its types; ``maintenance1``: see Program."""
+    """Tell whether the instruction and its decoration accept the types. ``maintenance1``: whether the program uses that extension."""
     source, target = operation.matrix.type, operation.result.type
     if (source.scope, source.rows, source.columns) != (target.scope, target.rows, target.columns):
         return False

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from cts.defects.defect import Defect, Each, every, result_of
-from cts.defects.edits import Bend, bits, given, of_other_sign, unchanged, with_matrix
+from cts.defects.edits import Bend, bits, given, unchanged, with_matrix
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
 from cts.defects.known import defects_of
@@ -31,7 +31,7 @@ from generators.program.program import Program
 from generators.program.scalars import ScalarConvert
 from generators.program.values import Matrix, Value, is_matrix, is_scalar
 from generators.program.walking import Change, changed_function, flattened, names_read
-from generators.types import ReduceMode
+from generators.types import ReduceMode, of_other_sign
 
 Rewrite = Callable[[Function], Function]
 """Returns a function as a device with a defect would execute it."""

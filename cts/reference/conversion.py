@@ -182,7 +182,7 @@ def _rounded(
 @evaluates(language.MatrixConvert)
 def convert(state: State, operation: language.MatrixConvert) -> None:
     """Raise GeneratorError if the instruction does not take these types (KHR-CVT-02, KHR-CVT-03)."""
-    if not language.is_allowed(operation, state.program.maintenance1):
+    if not language.is_allowed_conversion(operation, state.program.maintenance1):
         raise GeneratorError(
             Rule.NO_CONVERSION,
             f"Op{operation.conversion.value} from {operation.matrix.type.component} to {operation.result.type.component} is not allowed; "

@@ -81,7 +81,7 @@ OPTIONS = (
     Option("validation", "load the Vulkan validation layer; any message from it is an error of the suite"),
     Option(
         "statistics",
-        "record what the Vulkan driver tells of the code of each pipeline: instructions, registers, spills, bytes (always with --compile-only)",
+        "record what the Vulkan driver tells of the code of each pipeline: instructions, registers, bytes (default with --compile-only)",
     ),
     Option(
         "embedded-mapping",

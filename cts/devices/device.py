@@ -111,9 +111,14 @@ class DeviceDescription:
             object.__setattr__(self, name, printable_line(getattr(self, name)))
 
 
-def compiling(description: DeviceDescription) -> DeviceDescription:
-    """Return the description of the same device if it makes pipelines and dispatches nothing."""
-    return replace(description, extra={**description.extra, COMPILES_ONLY: True})
+def compiling(description: DeviceDescription, selector: str = "") -> DeviceDescription:
+    """Return the description of the same device if it makes pipelines and dispatches nothing.
+
+    Args:
+        selector: the ``--device`` of a chip that is not there, since a driver may give all its chips one name; else empty.
+    """
+    name = f"{description.name.strip()} ({selector})" if selector else description.name
+    return replace(description, name=name, extra={**description.extra, COMPILES_ONLY: True})
 
 
 class Judge(Protocol):
@@ -361,7 +366,7 @@ MODULE_CALLS = frozenset({"vkCreateShaderModule", "vkCreateShadersEXT", "vkCreat
 
 
 class DriverRefused(CallFailed):
-    """The driver returned a VkResult that is not allowed for a kernel that it claims to support. The message names call and result.
+    """The driver returned a VkResult that is not allowed for a kernel that it claims to support. The message names the call and its result.
 
     ``spent`` is set if the call leaves the device in an unknown state: a submission, a wait, a reset.
     """

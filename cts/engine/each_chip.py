@@ -52,24 +52,25 @@ def run_each(chips: Sequence[str], arguments: Sequence[str], reports: Path | Non
     for chip in chips:
         print(f"== {COMPILE_ONLY}:{chip}", flush=True)
         own = [] if reports is None else [f"{_REPORTS}={reports / chip}"]
-        command = [sys.executable, "-m", "pytest", *_without_device(arguments), f"{_DEVICE}={COMPILE_ONLY}:{chip}", *own]
+        command = [sys.executable, "-m", "pytest", *_others(arguments), f"{_DEVICE}={COMPILE_ONLY}:{chip}", *own]
         codes.append(subprocess.run(command, check=False).returncode)
     if reports is not None:
         print("\n".join(_table([_row(chip, reports / chip) for chip in chips])))
     return max(codes)
 
 
-def _without_device(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield the arguments without each ``--device`` and its value."""
+def _others(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the arguments, except the options that each run gets itself, and their values."""
     left = iter(map(os.fspath, arguments))
     for argument in left:
-        if argument == _DEVICE:
-            next(left, None)
-        elif not argument.startswith(f"{_DEVICE}="):
+        name, joint, _ = argument.partition("=")
+        if name not in (_DEVICE, _REPORTS):
             yield argument
+        elif not joint:
+            next(left, None)
 
 
-_HEADINGS = ("chip", "rows", "supported", "compiled", "refused", "crashed", "other", "seconds")
+_HEADINGS = ("chip", "rows", "supported", "compiled", "passed", "known", "refused", "crashed", "other", "seconds")
 
 
 def _row(chip: str, folder: Path) -> tuple[str, ...]:
@@ -85,7 +86,7 @@ def _row(chip: str, folder: Path) -> tuple[str, ...]:
         tally.add(digest)
     counts = tally.verdicts
     supported = tally.total - counts[Verdict.NOT_SUPPORTED]
-    told = (counts[Verdict.COMPILED], counts[Verdict.FAIL], counts[Verdict.CRASH])
+    told = (counts[Verdict.COMPILED], counts[Verdict.PASS], counts[Verdict.KNOWN_FAIL], counts[Verdict.FAIL], counts[Verdict.CRASH])
     numbers = (meta.get("device", {}).get("property_rows", 0), supported, *told, supported - sum(told))
     return (chip, *(f"{number:,}" for number in numbers), f"{meta.get('seconds', 0.0):.1f}")
 

@@ -79,7 +79,10 @@ OPTIONS = (
     ),
     Option("require-vulkan", "exit with 2 if there is no Vulkan device to judge, instead of judging the embedded one"),
     Option("validation", "load the Vulkan validation layer; any message from it is an error of the suite"),
-    Option("statistics", "record what the Vulkan driver tells of the code of each pipeline: instructions, registers, spills, bytes"),
+    Option(
+        "statistics",
+        "record what the Vulkan driver tells of the code of each pipeline: instructions, registers, bytes (default with --compile-only)",
+    ),
     Option(
         "twins",
         "on a device that only compiles: compare the code of cases that must give the same values, and fail a case whose code lacks a load "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from textwrap import indent
@@ -14,11 +14,11 @@ from cts.devices.holder import DeviceHolder
 from cts.devices.isolation import IsolatedDevice
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import quoted
-from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
+from cts.kinds.kind import Stopwatch, not_supported, one_line
 from cts.kinds.table import KINDS, unjudged
 from cts.verdict.codes import Code
 from cts.verdict.effort import Effort
-from cts.verdict.verdict import CaseResult, Verdict
+from cts.verdict.verdict import CaseResult, Judgement, Verdict
 from generators.casebook import Case
 
 OURS = "error of the suite, not of the device: "
@@ -65,8 +65,7 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
         prefix = OURS if verdict is Verdict.ERROR else ""
         text = f"{prefix}{failure}" if str(failure) else f"{prefix}{type(failure).__name__}"
         driver_messages = failure.driver_messages
-        told = "\n".join((text, *_said(driver_messages)))
-        judgement = Judgement(verdict, failure.code, one_line(text), told)
+        judgement = Judgement(verdict, failure.code, one_line(text), _told(text, driver_messages))
         if case.disputed and isinstance(failure, DriverRefused) and failure.of_module:
             judgement = _doubted(judgement, case)
         step = failure.step.value if failure.step else ""
@@ -114,12 +113,12 @@ def result_of(
     )
 
 
-def _said(messages: Sequence[str]) -> Iterator[str]:
-    """Return the lines that tell what the driver said."""
-    if messages:
-        yield "the driver said:"
-    for message in messages:
-        yield indent(message, "    ")
+def _told(failure: str, driver_messages: Sequence[str]) -> str:
+    """Return the text of a failure, with what the driver said after its first line: a stack may follow, and only its beginning be shown."""
+    if not driver_messages:
+        return failure
+    first, *rest = failure.splitlines()
+    return "\n".join((first, "the driver said:", *(indent(message, "    ") for message in driver_messages), *rest))
 
 
 def _limited(device: Judge, seconds: float | None) -> AbstractContextManager[None]:

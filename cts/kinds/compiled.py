@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 from cts.devices.device import Device, DeviceFailure, TellsOfCode
 from cts.front_ends import FrontEnd
-from cts.kinds.kind import Judgement, Stopwatch, one_line
+from cts.kinds.kind import Stopwatch, one_line
 from cts.twins.comparison import differences, has_known_loads, missing_load
 from cts.twins.declared import FRONT_END, Twin, load, twins_of
 from cts.twins.readers import Listing, read
 from cts.verdict.codes import Code
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import Judgement, Verdict
 from generators.casebook import BuiltCase, build
 from generators.errors import NotExpressible
 from generators.kernel import Kernel

@@ -17,7 +17,7 @@ from cts.diagnosis.quoted_requirement import requirement
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import binding
 from cts.kinds.compiled import COMPILED, judge_code
-from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
+from cts.kinds.kind import Stopwatch, not_supported, one_line
 from cts.kinds.pinned_needs import pinned_needs
 from cts.pictures.tracing import tensor_maps
 from cts.reference.evaluate import evaluate
@@ -29,7 +29,7 @@ from cts.verdict.expected import Expected, as_expected
 from cts.verdict.failure import Failure, Fit, Match, Mismatch, explanations
 from cts.verdict.poison import initial_contents
 from cts.verdict.tensor_map import TensorMap
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import Judgement, Verdict
 from generators.casebook import BuiltCase, Case, build
 from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError, NotExpressible, Rule
@@ -71,13 +71,13 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
 
     if device.description.compiles_only:
         for one, of in zip(program.all, kernels, strict=True):
-            _run(device, one, of, (), watch)
+            _run(device, of, (), watch, one.label)
         return judge_code(built, kernels, front_end, device, make_kernels, watch) if effort.twins else COMPILED
     with watch.step("expect"):
         plan = arrange(built)
     outcomes: list[Outcome] = []
     for one, of in zip(program.all, kernels, strict=True):
-        outcomes += _run(device, one, replace(of, rounds=effort.rounds), plan.dispatches_of(one), watch)
+        outcomes += _run(device, replace(of, rounds=effort.rounds), plan.dispatches_of(one), watch, one.label)
     with watch.step("compare"):
         wrong: list[WrongSubcase] = []
         warned: list[WrongSubcase] = []
@@ -100,11 +100,11 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
     return Judgement(Verdict.PASS, message=_choices(plan, outcomes), subcases=len(outcomes), policy=policy)
 
 
-def _run(device: Device, program: Program, kernel: Kernel, dispatches: Sequence[Dispatch], watch: Stopwatch) -> list[Outcome]:
-    """Run the dispatches of one pipeline, and add the device's steps and statistics to the watch."""
+def _run(device: Device, kernel: Kernel, dispatches: Sequence[Dispatch], watch: Stopwatch, label: str) -> list[Outcome]:
+    """Run the dispatches of one pipeline, and add what the device tells of it to the watch."""
     with watch.step("device"):
         outcomes = device.run(kernel, dispatches)
-    watch.add(device, program.label)
+    watch.add(device, label)
     return outcomes
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from cts.devices.child import ChildProcess
 from cts.devices.compile_only import chips
-from cts.devices.compile_only.chips import Chip, chip_named, find, installed, load_chips, read
+from cts.devices.compile_only.chips import Chip, chip_named, find, installed, load_chips, obstacles, read
 from cts.devices.compile_only.missing import NotInstalled
 from cts.devices.device import DeviceError
 from cts.devices.listing import list_vulkan
@@ -141,6 +141,12 @@ def test_the_sentence_names_each_package_that_is_missing(bare, name, has, lacks)
 def test_chips_of_an_installed_driver_are_listed(bare):
     machine = bare(*whole(chip_named("navi31")), "icd.d/nouveau_icd.json")
     assert [chip.name for chip in installed(machine.environment())] == list(NAMES[:5])
+
+
+def test_a_driver_that_cannot_start_has_a_sentence(bare):
+    why = obstacles(bare(*whole(chip_named("navi31")), "icd.d/nouveau_icd.json").environment())
+    assert list(why) == ["nvk", "anv"]
+    assert why["nvk"].endswith("apt install mesa-drm-shim")
 
 
 def test_a_path_that_cannot_be_preloaded_is_an_error(bare):

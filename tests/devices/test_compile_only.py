@@ -64,7 +64,7 @@ def test_a_case_whose_pipelines_were_made_is_compiled_and_nothing_is_dispatched(
 
 def test_a_chip_is_judged_in_a_process_with_its_variables(machine):
     choice = choose("compile-only:gfx1201")
-    assert choice.description.name == "RADV GFX1201"
+    assert choice.description.name == "RADV GFX1201 (compile-only:gfx1201)"
     assert choice.description.compiles_only
     assert (dict(choice.spec.environment), choice.spec.compiles_only, choice.spec.selector) == (NO_OP, True, "compile-only:gfx1201")
 
@@ -126,7 +126,6 @@ def test_each_chip_has_a_run_with_the_same_arguments_and_its_own_reports(monkeyp
     arguments = ["cts", "--device", "compile-only:bmg", "-k", "muladd", "--device=compile-only:lnl", "--report-dir", "out"]
     assert run_each(("bmg", "lnl"), arguments, tmp_path) == 0
     assert commands == [
-        ["cts", "-k", "muladd", "--report-dir", "out", f"--device=compile-only:{chip}", f"--report-dir={tmp_path / chip}"]
-        for chip in ("bmg", "lnl")
+        ["cts", "-k", "muladd", f"--device=compile-only:{chip}", f"--report-dir={tmp_path / chip}"] for chip in ("bmg", "lnl")
     ]
     assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()[-3:]] == [["chip", "rows"], ["bmg", "-"], ["lnl", "-"]]

@@ -146,12 +146,13 @@ def test_each_failure_of_a_device_has_its_verdict_and_code(case, failure, verdic
 
 
 def test_what_the_driver_said_when_it_failed_is_recorded_and_told(case):
-    crash = DeviceCrash("died: SIGSEGV", step=Step.PIPELINE)
+    crash = DeviceCrash("died: SIGSEGV\nlast words", step=Step.PIPELINE)
     crash.driver_messages = ("SPIR-V parsing FAILED:\n    Invalid access chain type", "out of ideas")
     result = judge(case, holding(Scripted(raising(crash))), "spirv", "smoke")
     assert result.driver_messages == crash.driver_messages
     assert result.reason == "died: SIGSEGV"
-    assert "    SPIR-V parsing FAILED:\n        Invalid access chain type\n    out of ideas" in result.message
+    said = "the driver said:\n    SPIR-V parsing FAILED:\n        Invalid access chain type\n    out of ideas"
+    assert result.message == f"died: SIGSEGV\n{said}\nlast words"
 
 
 class Telling(Scripted):

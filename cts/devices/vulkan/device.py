@@ -68,6 +68,7 @@ class VulkanDevice:
         statistics: whether to collect statistics of compiled code, if the driver has them.
         fence_seconds: how long one submission may take; None if a parent process limits each step and ends this one.
         compiles_only: whether ``run`` only makes the pipeline, and ``convert`` only calls the host's command.
+        chip: the ``--device`` of a chip that is not there; see cts.devices.device.compiling.
 
     Attributes:
         last_statistics: see cts.devices.device.TellsOfCode.
@@ -89,6 +90,7 @@ class VulkanDevice:
         statistics: bool = False,
         fence_seconds: float | None = FENCE_SECONDS,
         compiles_only: bool = False,
+        chip: str = "",
     ) -> None:
         self.last_steps: dict[str, float] = {}
         self.last_statistics: Statistics = {}
@@ -104,7 +106,7 @@ class VulkanDevice:
                 self._instance = Instance(validation)
                 opened.callback(self._instance.close)
                 physical = _find(self._instance, uuid, index, exactly)
-                self._description = compiling(physical.description) if compiles_only else physical.description
+                self._description = compiling(physical.description, chip) if compiles_only else physical.description
                 self._physical = physical.handle
                 self._device = create(physical, statistics)
                 opened.callback(self._destroy_device)
@@ -139,7 +141,7 @@ class VulkanDevice:
         """Run the dispatches; see cts.devices.device.Device.
 
         Raises:
-            DriverRefused: a call failed; the message names call and result.
+            DriverRefused: a call failed; the message names it and its result.
             DeviceLost, OutOfMemory, DeviceTimeout: see there; this object is then unusable.
             ValidationMessage: the validation layer reported something.
             FloatingPointChanged: the driver changed the floating-point mode of this process.

@@ -84,11 +84,6 @@ OPTIONS = (
         "record what the Vulkan driver tells of the code of each pipeline: instructions, registers, bytes (default with --compile-only)",
     ),
     Option(
-        "twins",
-        "on a device that only compiles: compare the code of cases that must give the same values, and fail a case whose code lacks a load "
-        "that its results need",
-    ),
-    Option(
         "embedded-mapping",
         "how the embedded device spreads a matrix over invocations, and, after a colon, the seed of its free choices (default: 0)",
         "NAME:SEED",

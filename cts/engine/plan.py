@@ -128,7 +128,7 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
     Args:
         options: ``tier``, ``device``, ``front_end``, ``validation``, ``embedded_mapping``, ``step_timeout`` and ``isolation``; and, if the
             command has them, ``open_timeout``, ``open_attempts``, ``open_pause``, ``repeat``, ``rounds``, ``require_vulkan``,
-            ``compile_only``, ``time_limit``, ``statistics`` and ``twins``. An option that was not given is None or false.
+            ``compile_only``, ``time_limit`` and ``statistics``. An option that was not given is None or false.
         choice: the device, if it is already chosen; ``device`` is then ignored.
 
     Raises:
@@ -156,16 +156,11 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
                 f"--validation is for Vulkan devices, and {description.name} is not one: leave it out or choose another --device"
             )
         spec = replace(spec, validation=True)
-    twins = bool(options.get("twins"))
-    if twins and not description.compiles_only:
-        raise OptionError(
-            f"--twins is for a device that only compiles, and {description.name} runs shaders: leave it out, or add --compile-only"
-        )
-    if options.get("statistics") or twins:
+    if options.get("statistics"):
         if not isinstance(spec, DeviceSpec) or not description.features.get(STATISTICS_FEATURE):
             raise OptionError(
-                f"{'--twins' if twins else '--statistics'} needs VK_KHR_pipeline_executable_properties, and {description.name} lacks it: "
-                "leave it out, or choose another --device"
+                f"--statistics needs VK_KHR_pipeline_executable_properties, and {description.name} lacks it: leave it out, or choose "
+                "another --device"
             )
         spec = replace(spec, statistics=True)
     if options["embedded_mapping"]:
@@ -188,7 +183,6 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
         )
     rounds = at_least_one("--rounds", options.get("rounds") or str(_rounds(description)), MOST_ROUNDS)
     settings = Settings(tier, front_end, spec, description, choice.why, isolated, timeout, retries, repeat, choice.fallback, rounds=rounds)
-    settings = replace(settings, twins=twins)
     return replace(settings, limit=beginning_now(seconds)) if seconds else settings
 
 

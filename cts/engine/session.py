@@ -41,7 +41,6 @@ class Settings:
         fail_on_quality: whether a quality warning makes the run fail.
         limit: the time after which no further case begins, or None.
         rounds: how often a dispatch runs.
-        twins: see cts.verdict.effort.Effort.
         log_failures: how many failures are announced, and explained at the end.
     """
 
@@ -61,11 +60,10 @@ class Settings:
     unit: str = ""
     log_failures: int = LOG_FAILURES
     rounds: int = 1
-    twins: bool = False
 
     def effort(self, case: Case, budget: Budget, foretold: bool = False) -> Effort:
         """Return the effort to spend on a case; see KnownFailures.effort."""
-        return replace(self.known.effort(case, self.front_end, budget), rounds=self.rounds, foretold=foretold, twins=self.twins)
+        return replace(self.known.effort(case, self.front_end, budget), rounds=self.rounds, foretold=foretold)
 
     @property
     def renewable(self) -> bool:

@@ -16,7 +16,7 @@ from cts.devices.requirements import missing_for
 from cts.diagnosis.quoted_requirement import requirement
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import binding
-from cts.kinds.compiled import COMPILED, judge_code
+from cts.kinds.compiled import judge_code
 from cts.kinds.kind import Stopwatch, not_supported, one_line
 from cts.kinds.pinned_needs import pinned_needs
 from cts.pictures.tracing import tensor_maps
@@ -72,7 +72,7 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
     if device.description.compiles_only:
         for one, of in zip(program.all, kernels, strict=True):
             _run(device, of, (), watch, one.label)
-        return judge_code(built, kernels, front_end, device, make_kernels, watch) if effort.twins else COMPILED
+        return judge_code(built, kernels, front_end, device, make_kernels, watch)
     with watch.step("expect"):
         plan = arrange(built)
     outcomes: list[Outcome] = []

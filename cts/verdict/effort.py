@@ -45,7 +45,6 @@ class Effort:
         rounds: how often a GPU runs each dispatch; a result that differs from the first is also compared.
         limit: seconds that the device may take for one step, if less than the limit of the run; None for the run's limit.
         foretold: whether the device is known to lack none of the case's pinned needs.
-        twins: whether to judge the code on a device that only compiles, and to compare it with the code of twins.
     """
 
     foreseen: tuple[str, ...] = ()
@@ -54,7 +53,6 @@ class Effort:
     limit: float | None = None
     rounds: int = 1
     foretold: bool = False
-    twins: bool = False
 
     def spared(self, code: str) -> str:
         """Return why a failure with this code is not diagnosed; empty if it is."""

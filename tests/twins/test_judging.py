@@ -7,11 +7,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from cts.devices.device import DeviceCrash, compiling
-from cts.engine.plan import OptionError, checked_settings
 from cts.engine.runner import judge
 from cts.engine.tally import Digest, Tally
-from cts.judges import choose
-from cts.verdict.effort import Effort
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import build, find_case
 from generators.kernel import Kernel
@@ -21,7 +18,6 @@ from tests.twins.listing import listing
 
 ROTATED = "aggregates[row:16x16x16.f16.f16.f32.f32/storage:private/write:operand/read:loop/source:literal/move:rotate]"
 SWAPPED = "control_flow_variables[row:16x16x16.u8.u8.u32.u32/form:swap/storage:private]"
-OPTIONS = dict.fromkeys(("tier", "device", "front_end", "validation", "embedded_mapping", "step_timeout", "isolation"))
 
 Texts = Mapping[str, str]
 
@@ -43,8 +39,8 @@ class Lister(Scripted):
         return {"compute": self._texts(kernel.spirv == self._own.spirv)}
 
 
-def _judged(id_: str, texts: Callable[[bool], Texts], twins: bool = True) -> CaseResult:
-    return judge(find_case(casebook(), id_), holding(Lister(id_, texts)), "spirv", "nightly", effort=Effort(twins=twins))
+def _judged(id_: str, texts: Callable[[bool], Texts]) -> CaseResult:
+    return judge(find_case(casebook(), id_), holding(Lister(id_, texts)), "spirv", "nightly")
 
 
 def _gfx1201(text: str, intermediate: str = "") -> Texts:
@@ -117,13 +113,8 @@ def test_a_twin_that_crashes_says_nothing_of_the_case():
     assert not result.code
 
 
-def test_without_the_option_no_code_is_read():
-    assert _judged(ROTATED, lambda _: _gfx1201(_code(1)), twins=False).verdict is Verdict.COMPILED
-
-
-def test_a_device_that_runs_shaders_takes_no_twins():
-    with pytest.raises(OptionError):
-        checked_settings(OPTIONS | {"device": "embedded", "twins": True}, choose("embedded"))
+def test_a_device_that_lists_nothing_proves_nothing():
+    assert _judged(ROTATED, lambda _: {}).verdict is Verdict.COMPILED
 
 
 def test_a_run_counts_such_cases_by_what_differs():

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from cts.devices.device import DeviceDescription, DeviceError, Judge, NoSuchDevice
+from cts.devices.compile_only.chips import chip_named, find
+from cts.devices.device import DeviceDescription, DeviceError, Judge, NoSuchDevice, compiling
 from cts.devices.listing import ASKING_SECONDS, BrokenDevice, DeviceListing, VulkanDevices, list_vulkan
-from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
+from cts.devices.spec import COMPILE_ONLY, DEFAULT_PROFILE, EMBEDDED, DeviceSpec
 from cts.opening import list_profiles, open_device
 from cts.validators.validator import VALIDATORS, ValidatorSpec
 
@@ -89,7 +90,7 @@ def choose(selector: str | None, seconds: float = ASKING_SECONDS) -> Choice:
 
     Args:
         selector: ``embedded``, ``embedded:PROFILE`` (a name or a path), ``spirv-val``, part of a Vulkan device's name, its UUID or its
-            number; None for the best Vulkan device with cooperative matrices, else the embedded device.
+            number, ``compile-only:CHIP``; None for the best Vulkan device with cooperative matrices, else the embedded device.
         seconds: how long the query of each Vulkan device may take.
 
     Raises:
@@ -105,8 +106,39 @@ def choose(selector: str | None, seconds: float = ASKING_SECONDS) -> Choice:
     if selector in VALIDATORS:
         spec = VALIDATORS[selector]
         return Choice(spec, open_judge(spec).description, f"--device {selector}")
+    if kind == COMPILE_ONLY:
+        return _of_chip(profile, seconds)
     listing = _named(selector, list_vulkan(seconds))
     return Choice(listing.spec, listing.description, f"--device {selector}")
+
+
+def _of_chip(name: str, seconds: float) -> Choice:
+    """Return the device of a chip whose driver compiles without it.
+
+    Raises:
+        DeviceError: the chip is unknown, or its driver is not installed or does not find the chip.
+    """
+    found = list_vulkan(seconds, environment=find(chip_named(name)))
+    if not found.devices:
+        why = found.absent or _broken(found.broken) or "no device"
+        raise BrokenDriver(f"--device {COMPILE_ONLY}:{name}: its driver does not start: {why}", found.broken)
+    listing = found.devices[0]
+    return _compiling(replace(listing.spec, chip=name), listing.description, f"--device {COMPILE_ONLY}:{name}")
+
+
+def _compiling(spec: DeviceSpec, description: DeviceDescription, why: str) -> Choice:
+    return Choice(replace(spec, compiles_only=True), compiling(description, spec.selector if spec.chip else ""), why)
+
+
+def compile_only(choice: Choice) -> Choice:
+    """Return the same device, for a run that makes pipelines and dispatches nothing.
+
+    Raises:
+        DeviceError: it is no Vulkan device.
+    """
+    if not isinstance(choice.spec, DeviceSpec) or choice.spec.kind != "vulkan":
+        raise NoSuchDevice(f"--compile-only is for Vulkan devices, and {choice.description.name} is not one: choose another --device")
+    return _compiling(choice.spec, choice.description, choice.why)
 
 
 def all_vulkan(seconds: float = ASKING_SECONDS) -> list[Choice]:

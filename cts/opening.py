@@ -25,14 +25,15 @@ def open_device(spec: DeviceSpec, *, watched: bool = False) -> Device:
         from cts.devices.vulkan.device import VulkanDevice
 
         fence_seconds = None if watched else spec.submission_seconds
-        exactly = spec.number >= 0
         return VulkanDevice(
             spec.name,
             spec.index,
-            exactly=exactly,
+            exactly=spec.number >= 0,
             validation=spec.validation,
             statistics=spec.statistics,
             fence_seconds=fence_seconds,
+            compiles_only=spec.compiles_only,
+            chip=spec.selector if spec.chip else "",
         )
     if spec.kind == "embedded":
         return _open_embedded(spec)

@@ -118,6 +118,9 @@ def headline(summary: Summary, context: Context) -> Headline:
     if context.fallback:
         # Results of the embedded device do not show that a driver is right.
         level, title = "unsure" if level == "good" else level, f"{title} (no Vulkan device was judged)"
+    if Verdict.COMPILED in summary.verdicts:
+        # A driver that compiles a case may still compile it wrongly.
+        level, title = "unsure" if level == "good" else level, f"{title} (no shader ran)"
     return Headline(level, title, detail, summary.numbers)
 
 
@@ -132,7 +135,9 @@ def _counted(verdict: Verdict, summary: Summary) -> str:
 
 
 def _headline(summary: Summary, context: Context, detail: str) -> tuple[Level, str, str]:
-    passed, errors = summary.verdicts.get(Verdict.PASS, 0), summary.verdicts.get(Verdict.ERROR, 0)
+    errors, compiled = summary.verdicts.get(Verdict.ERROR, 0), summary.verdicts.get(Verdict.COMPILED, 0)
+    passed = count(summary.verdicts.get(Verdict.PASS, 0), "case")
+    well = f"{passed} passed" + (f", {count(compiled, 'case')} compiled" if compiled else "")
     undecided = summary.verdicts.get(Verdict.RESOURCE_ERROR, 0)
     unexpected, known = summary.verdicts.get(Verdict.UNEXPECTED_PASS, 0), summary.verdicts.get(Verdict.KNOWN_FAIL, 0)
     if summary.bad:
@@ -148,34 +153,36 @@ def _headline(summary: Summary, context: Context, detail: str) -> tuple[Level, s
         title = f"{count(unexpected, 'case')} passed although the driver's known failures say that they fail: their list is out of date"
         return "unsure", title, detail
     if not context.finished:
-        return "unsure", f"{count(passed, 'case')} passed and none failed, but the run did not finish", detail
+        return "unsure", f"{well} and none failed, but the run did not finish", detail
     if context.dropped:
         return (
             "unsure",
-            f"{count(passed, 'case')} passed and none failed, but {count(context.dropped, 'line')} of the journal cannot be read",
+            f"{well} and none failed, but {count(context.dropped, 'line')} of the journal cannot be read",
             detail,
         )
     if undecided or summary.compile_timeouts:
         unsaid = [f"{count(undecided, 'case')} ran out of memory"] * bool(undecided)
         unsaid += [f"{count(summary.compile_timeouts, 'case')} took too long to compile"] * bool(summary.compile_timeouts)
-        return "unsure", f"{count(passed, 'case')} passed and none failed, but {' and '.join(unsaid)}", detail
+        return "unsure", f"{well} and none failed, but {' and '.join(unsaid)}", detail
     if context.findings:
         return (
             "unsure",
-            f"{count(passed, 'case')} passed and none failed, but {count(len(context.findings), 'thing')} went wrong outside of any case",
+            f"{well} and none failed, but {count(len(context.findings), 'thing')} went wrong outside of any case",
             detail,
         )
     if warned := summary.verdicts.get(Verdict.QUALITY_WARNING, 0):
         beside = f", and {count(known, 'case')} failed as known for this driver" if known else ""
-        title = f"{count(passed, 'case')} passed and {count(warned, 'case')} gave values that are permitted but not expected{beside}"
+        title = f"{well} and {count(warned, 'case')} gave values that are permitted but not expected{beside}"
         return "good", title, detail
     if known:
         return (
             "good",
-            f"{count(passed, 'case')} passed, and nothing failed except {count(known, 'case')} known to fail on this driver",
+            f"{well}, and nothing failed except {count(known, 'case')} known to fail on this driver",
             detail,
         )
-    return "good", f"All {count(passed, 'case')} that the device supports passed", detail
+    if compiled:
+        return "good", f"{well} and nothing failed", detail
+    return "good", f"All {passed} that the device supports passed", detail
 
 
 def _sentence(text: str) -> str:

@@ -12,6 +12,7 @@ from cts.verdict.verdict import CaseResult, Verdict
 from reports.case_page import CasePage
 from reports.causes import Cause
 from reports.context import Context, Headline
+from reports.facts import columns, field, ordered
 from reports.journals import Key, Run, key_of
 from reports.links import failure_place
 from reports.page_template import template
@@ -28,6 +29,10 @@ ARRAYS = 12
 """Maximum number of failing arrays that one page draws; the rest are listed."""
 
 _VERDICTS = tuple(WORDING)
+
+
+_UNPROVEN = frozenset({*PAGED, Verdict.COMPILED})
+"""The verdicts of a case that proves no requirement."""
 
 
 def index(
@@ -65,9 +70,9 @@ def index(
         idle_families={name: tally for name, tally in idle_families.items() if name not in elsewhere},
         idle_cases=sum(sum(tally.values()) for name, tally in idle_families.items() if name not in elsewhere),
         families_elsewhere={name: idle_families[name] for name in idle_families if name in elsewhere},
-        requirements={id_: tally for id_, tally in summary.requirements.items() if tally.keys() & {*PAGED}},
+        requirements={id_: tally for id_, tally in summary.requirements.items() if tally.keys() & _UNPROVEN},
         passed_requirements={
-            id_: tally for id_, tally in summary.requirements.items() if not _is_idle(tally) and not tally.keys() & {*PAGED}
+            id_: tally for id_, tally in summary.requirements.items() if not _is_idle(tally) and not tally.keys() & _UNPROVEN
         },
         idle_requirements={id_: tally for id_, tally in summary.requirements.items() if _is_idle(tally)},
         other_judges=other_judges,
@@ -75,6 +80,7 @@ def index(
         explained=sum(summary.verdicts.get(verdict, 0) for verdict in EXPLAINED),
         paged=sum(summary.verdicts.get(verdict, 0) for verdict in PAGED),
         shown=tuple(summary.verdicts),
+        columns=columns(run.results),
         cases=case_table(run.results, pages),
     )
 
@@ -98,7 +104,7 @@ def failure_page(page: CasePage, context: Context, texts: Mapping[str, Requireme
 
 def requirement_page(page: RequirementPage, context: Context, pages: Mapping[Key, str]) -> str:
     """Return the page of one requirement; ``pages`` as in ``index``."""
-    return template("requirement.html").render(page=page, context=context, pages=pages)
+    return template("requirement.html").render(page=page, context=context, pages=pages, columns=columns(page.results))
 
 
 def pages(results: Sequence[CaseResult]) -> dict[Key, str]:
@@ -116,13 +122,15 @@ def pages(results: Sequence[CaseResult]) -> dict[Key, str]:
 
 
 def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[str, Any]:
-    """Return all cases, compact: each is [family, labels, verdict, milliseconds, end, requirements], followed by the path of its page if it
-    has one. Family, verdict, end and requirements are indices into the lists of the same name; an end is a reason with its code, the id of
-    a known failure, and the ids of the defects that explain it."""
+    """Return all cases, compact: each is [family, labels, verdict, texts, end, requirements], followed by the path of its page if it has
+    one. Family, verdict, end and requirements are indices into the lists of the same name; an end is a reason with its code, the id of a
+    known failure, and the ids of the defects that explain it. Texts are indices into the texts of each column, which are in its order."""
     families: dict[str, int] = defaultdict(lambda: len(families))
     ends: dict[tuple[str, str, str, str], int] = defaultdict(lambda: len(ends))
     requirements: dict[tuple[str, ...], int] = defaultdict(lambda: len(requirements))
     rows = []
+    texts = {name: ordered(results, name) for name in columns(results)}
+    ranks = {name: {text: rank for rank, text in enumerate(each)} for name, each in texts.items()}
     for result in results:
         page = pages.get(key_of(result))
         rows.append(
@@ -130,7 +138,7 @@ def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[
                 families[result.family],
                 result.id.removeprefix(result.family) + (f" attempt {result.attempt}" if result.attempt > 1 else ""),
                 SEVERITY[result.verdict],
-                round(result.seconds * 1000, 2),
+                [rank[field(result, name)] for name, rank in ranks.items()],
                 ends[result.reason, result.code, result.known, " ".join(result.defects)],
                 requirements[result.requirements],
                 *([page] if page else ()),
@@ -139,6 +147,7 @@ def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[
     return {
         "families": list(families),
         "verdicts": [[verdict, WORDING[verdict].label, WORDING[verdict].mark] for verdict in _VERDICTS],
+        "columns": [[one.key, one.title, one.number, texts[name]] for name, one in columns(results).items()],
         "ends": list(ends),
         "requirements": list(requirements),
         "cases": rows,

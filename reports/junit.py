@@ -13,14 +13,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from cts.printable import printable
-from cts.verdict.verdict import CaseResult, Verdict
+from cts.verdict.verdict import ENDED_WELL, CaseResult, Verdict
 from reports.context import Context
 from reports.formats import count
 from reports.summary import COMPILING
 from reports.verdicts import EXPLAINED, WORDING
 
-SKIPPED = (Verdict.NOT_SUPPORTED, Verdict.KNOWN_FAIL, Verdict.RESOURCE_ERROR)
-"""Verdicts with a reason that do not make a run fail. The format has one element for them; its ``type`` names the verdict."""
+SKIPPED = (Verdict.NOT_SUPPORTED, Verdict.COMPILED, Verdict.KNOWN_FAIL, Verdict.RESOURCE_ERROR)
+"""Verdicts that are not passes and do not make a run fail. The format has one element for them; its ``type`` names the verdict."""
 
 LISTED_CASES = 10_000
 """Maximum number of cases with their own test; further cases are counted by family and verdict."""
@@ -38,7 +38,7 @@ def junit(results: Sequence[CaseResult], context: Context) -> str:
     """Return the document.
 
     Failed, crashed, timed out and lost cases are ``failure``, and so are unexpected passes; the suite's own errors are ``error``;
-    unsupported cases and known failures are ``skipped``. Quality warnings pass, with their message as output.
+    unsupported cases, compiled ones and known failures are ``skipped``. Quality warnings pass, with their message as output.
     """
     families: dict[str, list[CaseResult]] = defaultdict(list)
     for result in results:
@@ -101,18 +101,18 @@ def _counted(suite: ET.Element, results: Iterable[CaseResult]) -> None:
     """Add a test for the passes among ``results``, and one for each verdict, code and known failure."""
     groups: dict[tuple[Verdict, str], list[CaseResult]] = defaultdict(list)
     for result in results:
-        groups[result.verdict, "" if result.verdict is Verdict.PASS else result.known or result.code].append(result)
+        groups[result.verdict, "" if result.verdict in ENDED_WELL else result.known or result.code].append(result)
     for (verdict, code), members in sorted(groups.items()):
         name = printable(f"{verdict} {code}".rstrip())
         seconds = sum(result.seconds for result in members)
         case = ET.SubElement(suite, "testcase", classname=suite.get("name", ""), name=name, time=f"{seconds:.3f}")
         reason = printable(members[0].reason[:_REASON_CHARACTERS])
-        counted = count(len(members), "case") + (f", for example {printable(members[0].id)}" if verdict is not Verdict.PASS else "")
+        counted = count(len(members), "case") + (f", for example {printable(members[0].id)}" if verdict not in ENDED_WELL else "")
         if verdict in (Verdict.PASS, Verdict.QUALITY_WARNING):
             ET.SubElement(case, "system-out").text = counted
         else:
             tag = "skipped" if verdict in SKIPPED else _tag(verdict)
-            ET.SubElement(case, tag, type=verdict, message=_coded(members[0].code, f"{reason}; {counted}"))
+            ET.SubElement(case, tag, type=verdict, message=_coded(members[0].code, "; ".join(filter(None, (reason, counted)))))
 
 
 def _tag(verdict: Verdict) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts.verdict.verdict import CaseResult, Verdict
+from cts.verdict.verdict import ENDED_WELL, CaseResult
 from reports.verdicts import PAGED
 
 MOST = 5
@@ -54,7 +54,7 @@ class Neighbours:
         for result in results:
             if result.family in failed and result.parameters:
                 names[result.family].update(dict.fromkeys(result.parameters))
-                if result.verdict is Verdict.PASS:
+                if result.verdict in ENDED_WELL:
                     passes[result.family].append(result)
         self._names = {family: tuple(found) for family, found in names.items()}
         self._numbers: dict[str, int] = {}

@@ -1,8 +1,9 @@
 """Publishes a run: ``python -m reports.publish DIR NAME`` makes ``reports/published/NAME`` from a report directory.
 
 A published run has what it takes to check it: each case with its parameters, requirements, verdict, code, defects and total time, the
-description of the device, and a summary. It leaves out what is large and can be had by running again: the times of steps, and the wrong
-elements of most failures. The smallest result of each cause stays whole. ``cts report reports/published/NAME --out DIR`` makes its pages.
+description of the device, and a summary. It leaves out what is large and can be had by running again: the times of steps, the wrong
+elements of most failures, and the cases that a device does not support if it only compiles. The smallest result of each cause stays whole.
+``cts report reports/published/NAME --out DIR`` makes its pages.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from cts.journal.atomic import write_text
 from cts.journal.journal import META, PACKED, RESULTS, journal_of, read, read_meta, write_meta
 from cts.journal.record import SCHEMA, encode, encode_object
 from cts.printable import printable_line
-from cts.verdict.verdict import CaseResult
+from cts.verdict.verdict import CaseResult, Verdict
 from generators.errors import CtsError
 from reports.journals import Key, key_of
 from reports.writer import write
@@ -53,6 +54,8 @@ def publish(report: Path, folder: Path) -> None:
 def published_journal(report: Path) -> bytes:
     """Return the journal to publish, ordered by id: the last result of each attempt at a case, whole or brief."""
     latest = {key_of(result): result for result in read(journal_of(report))}
+    if any(result.verdict is Verdict.COMPILED for result in latest.values()):
+        latest = {key: result for key, result in latest.items() if result.verdict is not Verdict.NOT_SUPPORTED}
     whole = _shown(latest.values())
     results = (latest[key] if key in whole else _brief(latest[key]) for key in sorted(latest))
     timed = (replace(result, seconds=float(f"{result.seconds:.3g}"), steps={}) for result in results)

@@ -3,8 +3,9 @@
 python -m reports.readme_table            writes them from reports/published
 python -m reports.readme_table --check    exit status 1 if they are not up to date
 
-A page has a table between ``<!-- published runs -->`` or ``<!-- published specifications -->`` and the marker of its end, and the lines of
-a failure after ``<!-- published failure: RUN CASE FILE.svg -->``. The picture of that failure is the file, beside the page.
+A page has a table between ``<!-- published runs -->``, ``<!-- published specifications -->`` or ``<!-- published chips -->`` and the marker
+of its end, and the lines of a failure after ``<!-- published failure: RUN CASE FILE.svg -->``. The picture of that failure is the file,
+beside the page.
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ from generators.errors import CtsError
 from reports.shown_failure import failure_lines, failure_picture
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "specifications.md")
-RUNS, SPECIFICATIONS = "published runs", "published specifications"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "specifications.md", ROOT / "docs" / "compile_only.md")
+RUNS, SPECIFICATIONS, CHIPS = "published runs", "published specifications", "published chips"
+COMPILE_ONLY = "compile_only"
+"""The folder of the published runs of chips that are not there: they judge no requirement."""
+COLUMNS_OF_CHIPS = ("chip", "device, driver", "property rows", "supported", "compiled", "known failures", "others")
 COLUMNS = ("run", "device, driver", "pass", "fail", "known failures", "others", "not supported")
 _FAILURE = re.compile(
     r"(?P<begin><!-- published failure: (?P<run>\S+) (?P<case>\S+) (?P<file>\S+\.svg) -->\n).*?(?P<end><!-- end of published failure -->)",
@@ -98,6 +102,16 @@ def _of_runs(found: Sequence[Run]) -> list[tuple[str, ...]]:
     return rows
 
 
+def _of_chips(found: Sequence[Run]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for run in found:
+        device, counts = run.meta["device"], run.verdicts
+        others = [f"{count:,} {verdict}" for verdict, count in sorted(counts.items()) if verdict not in ("compiled", "known_fail")]
+        told = (device["property_rows"], sum(counts.values()), counts.get("compiled", 0), counts.get("known_fail", 0))
+        rows.append((f"`{run.folder}`", f"{device['name']}, {device['driver']}", *(f"{number:,}" for number in told), ", ".join(others)))
+    return rows
+
+
 def _of_specifications(found: Sequence[Run], checkout: Path) -> list[tuple[str, ...]]:
     """Return for each specification and run the judged requirements out of all, and the cases by verdict."""
     requirements = load_requirements(checkout)
@@ -144,6 +158,7 @@ def updated(page: str, published: Path, checkout: Path = ROOT) -> tuple[str, Map
     """
     found = runs(published)
     page = _replaced(page, RUNS, _table(COLUMNS, _of_runs(found)))
+    page = _replaced(page, CHIPS, _table(COLUMNS_OF_CHIPS, _of_chips(runs(published / COMPILE_ONLY))))
     if SPECIFICATIONS in page:
         columns = ("specification", "requirements", *(run.title for run in found))
         page = _replaced(page, SPECIFICATIONS, _table(columns, _of_specifications(found, checkout)))

@@ -42,6 +42,7 @@ WORDING: Mapping[Verdict, Wording] = MappingProxyType(
             "△",
             "The device returned values that the specification permits, but not all of them are what this suite expects.",
         ),
+        Verdict.COMPILED: Wording("Compiled", "c", "The driver compiled the case. Nothing ran, so its results are unknown."),
         Verdict.PASS: Wording("Pass", "✓", "The device returned exactly what this suite expects."),
         Verdict.NOT_SUPPORTED: Wording("Not supported", "–", "The device does not offer what the case needs, so it was not run."),
     }

@@ -95,7 +95,7 @@ def update_fails(text: str, listed: Sequence[Listed], judged: Mapping[str, Outli
         elif status:
             lines[one.line - 1] = f"{one.id},{status}"
             changes.append(LineChange(one.id, one.status, status, Why.ENDS_OTHERWISE, outline.code))
-        elif outline.verdict in (Verdict.FLAKY, Verdict.RESOURCE_ERROR, Verdict.ERROR):
+        elif outline.verdict in (Verdict.COMPILED, Verdict.FLAKY, Verdict.RESOURCE_ERROR, Verdict.ERROR):
             kept += 1
         else:
             removed.add(one.line - 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from cts.printable import printable_line
@@ -12,6 +12,9 @@ from cts.verdict.codes import Code, Reason
 from cts.verdict.sizes import Statistics
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
+
+COMPILES_ONLY = "compilesOnly"
+"""The name in a description's ``extra`` that says whether the device dispatches nothing."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +100,25 @@ class DeviceDescription:
     extra: Mapping[str, Any] = field(default_factory=dict)
     vector_rows: tuple[VectorRow, ...] = ()
 
+    @property
+    def compiles_only(self) -> bool:
+        """Whether the device makes pipelines and dispatches nothing."""
+        return bool(self.extra.get(COMPILES_ONLY))
+
     def __post_init__(self) -> None:
         # A driver may use any characters in these names: no name may control a terminal or break a file.
         for name in ("name", "driver", "api_version"):
             object.__setattr__(self, name, printable_line(getattr(self, name)))
+
+
+def compiling(description: DeviceDescription, selector: str = "") -> DeviceDescription:
+    """Return the description of the same device if it makes pipelines and dispatches nothing.
+
+    Args:
+        selector: the ``--device`` of a chip that is not there, since a driver may give all its chips one name; else empty.
+    """
+    name = f"{description.name.strip()} ({selector})" if selector else description.name
+    return replace(description, name=name, extra={**description.extra, COMPILES_ONLY: True})
 
 
 class Judge(Protocol):

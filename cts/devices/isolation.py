@@ -100,10 +100,10 @@ class IsolatedDevice:
         if self._child is not None and not self._child.ended:
             return
         begin = time.perf_counter()
-        child = ChildProcess({"VK_DRIVER_FILES": self._spec.driver_files} if self._spec.driver_files else {})
+        child = ChildProcess(dict(self._spec.environment))
         try:
-            # The child has the driver files in its environment; a path need not be Unicode.
-            description: DeviceDescription = child.ask(("open", replace(self._spec, driver_files="")), self._open_timeout, "open")
+            # The child has these variables already; a path need not be Unicode.
+            description: DeviceDescription = child.ask(("open", replace(self._spec, environment=())), self._open_timeout, "open")
             if self._description is None:
                 self._description = description
             check_same(self._description, description)

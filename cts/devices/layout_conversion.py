@@ -95,6 +95,8 @@ def missing_for(description: DeviceDescription, forms: Iterable[MatrixForm], com
         forms: every form that a matrix has (VUID-VkConvertCooperativeVectorMatrixInfoNV-srcComponentType-10079, dstComponentType-10080).
         commands: the commands that convert them. The device command takes device addresses.
     """
+    if description.compiles_only and "device" in set(commands):
+        return Reason(Code.MISSING_JUDGE.of("conversion"), f"{description.name} dispatches nothing, so it runs no device command")
     needed = ["cooperativeVector", *(["bufferDeviceAddress"] if "device" in set(commands) else [])]
     for feature in needed:
         if not description.features.get(feature):

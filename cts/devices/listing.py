@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from cts.devices import driver_files
 from cts.devices.child import ChildProcess
@@ -82,7 +83,9 @@ def told_apart(found: VulkanDevices) -> VulkanDevices:
     )
 
 
-def list_vulkan(seconds: float = ASKING_SECONDS, start: StartChild = _start) -> VulkanDevices:
+def list_vulkan(
+    seconds: float = ASKING_SECONDS, start: StartChild = _start, environment: Mapping[str, str] = MappingProxyType({})
+) -> VulkanDevices:
     """List the loader's devices and query each one, in child processes.
 
     If the drivers fail when loaded together, load each driver alone.
@@ -90,12 +93,15 @@ def list_vulkan(seconds: float = ASKING_SECONDS, start: StartChild = _start) -> 
     Args:
         seconds: how long each query may take.
         start: starts a child process with additional environment variables.
+        environment: these variables. If there are any, the drivers are only loaded together.
     """
     try:
         _check_loader()
-        together = _ask_all("", 0, seconds, start)
+        together = _ask_all(environment, 0, seconds, start)
     except NoVulkan as none:
         return VulkanDevices(absent=str(none))
+    if environment:
+        return together
     if not any(one.number < 0 for one in together.broken):
         return told_apart(together)
     manifests = driver_files.find(os.environ)
@@ -105,7 +111,7 @@ def list_vulkan(seconds: float = ASKING_SECONDS, start: StartChild = _start) -> 
     broken: list[BrokenDevice] = []
     for manifest in manifests:
         try:
-            found = _ask_all(str(manifest), len(devices) + sum(one.number >= 0 for one in broken), seconds, start)
+            found = _ask_all({driver_files.VARIABLE: str(manifest)}, len(devices) + sum(one.number >= 0 for one in broken), seconds, start)
         except NoVulkan:
             continue
         devices += found.devices
@@ -114,13 +120,13 @@ def list_vulkan(seconds: float = ASKING_SECONDS, start: StartChild = _start) -> 
     return told_apart(VulkanDevices(tuple(devices), tuple(broken)) if broken else replace(together, devices=tuple(devices)))
 
 
-def _ask_all(driver: str, first: int, seconds: float, start: StartChild) -> VulkanDevices:
-    """Return the devices of one driver, or of all drivers if ``driver`` is empty, numbered from ``first``.
+def _ask_all(environment: Mapping[str, str], first: int, seconds: float, start: StartChild) -> VulkanDevices:
+    """Return the devices that a process with these environment variables finds, numbered from ``first``.
 
     Raises:
         NoVulkan: there is no device.
     """
-    environment = {driver_files.VARIABLE: driver} if driver else {}
+    driver = environment.get(driver_files.VARIABLE, "")
     devices: list[DeviceListing] = []
     broken: list[BrokenDevice] = []
     child: ChildProcess | None = None
@@ -134,7 +140,7 @@ def _ask_all(driver: str, first: int, seconds: float, start: StartChild) -> Vulk
                     count = child.ask(("count_vulkan",), seconds, "listing the Vulkan devices")
                 asking = first + index
                 description: DeviceDescription = child.ask(("describe_vulkan", index), seconds, "querying a Vulkan device")
-                spec = DeviceSpec("vulkan", description.uuid, index, driver_files=driver)
+                spec = DeviceSpec("vulkan", description.uuid, index, environment=tuple(environment.items()))
                 devices.append(DeviceListing(spec, description, asking))
             except NoVulkan:
                 raise

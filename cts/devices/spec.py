@@ -8,6 +8,9 @@ from typing import Literal
 EMBEDDED = "embedded"
 """The embedded device's name for ``--device``."""
 
+COMPILE_ONLY = "compile-only"
+"""How ``--device`` names chips whose drivers compile without them; a chip's name follows after a colon."""
+
 DEFAULT_PROFILE = "universal"
 """The embedded device's default profile."""
 
@@ -25,7 +28,9 @@ class DeviceSpec:
         validation: whether to load the validation layer.
         statistics: whether to collect statistics of compiled code, if the Vulkan driver has them.
         submission_seconds: how long one submission to a Vulkan device may take. Some drivers compile during a submission.
-        driver_files: value of VK_DRIVER_FILES, the manifests of the drivers that the Vulkan loader loads; empty for all drivers.
+        environment: variables that the process of the device gets besides this process's own, by name.
+        chip: the name of a chip whose driver compiles without it (cts.devices.compile_only); empty for other devices.
+        compiles_only: whether the device makes pipelines and dispatches nothing.
     """
 
     kind: Literal["vulkan", "embedded", "factory"]
@@ -35,12 +40,16 @@ class DeviceSpec:
     validation: bool = False
     statistics: bool = False
     submission_seconds: float = 60.0
-    driver_files: str = ""
     number: int = -1
+    environment: tuple[tuple[str, str], ...] = ()
+    chip: str = ""
+    compiles_only: bool = False
 
     @property
     def selector(self) -> str:
         """The value of ``--device`` for this device."""
+        if self.chip:
+            return f"{COMPILE_ONLY}:{self.chip}"
         if self.number >= 0:
             return str(self.number)
         if self.kind != "embedded":

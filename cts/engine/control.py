@@ -14,7 +14,7 @@ from cts.devices.device import DeviceUnavailable, Finding
 from cts.devices.holder import Retries
 from cts.engine.tally import Digest
 from cts.verdict.known_failures import KnownFailures
-from cts.verdict.verdict import CaseResult, Verdict
+from cts.verdict.verdict import ENDED_WELL, CaseResult, Verdict
 from generators.casebook import Case, Casebook, CaseKind, build, find_case
 from generators.casebook.ids import family_of
 from generators.errors import CasebookError
@@ -44,7 +44,7 @@ Rerun = Callable[[str], Verdict]
 def proven_by(before: Mapping[tuple[str, int], Digest], casebook: Casebook) -> tuple[Proven, ...]:
     """Return the quickest case of each family of kernels that passed in the resumed run."""
     kernels = {family.name for family in casebook.families.values() if family.kind is CaseKind.KERNEL}
-    passed = [(digest.seconds, id_) for (id_, _), digest in before.items() if digest.verdict is Verdict.PASS and digest.family in kernels]
+    passed = [(digest.seconds, id_) for (id_, _), digest in before.items() if digest.verdict in ENDED_WELL and digest.family in kernels]
     quickest: dict[str, Proven] = {}
     for seconds, id_ in sorted(passed):
         family = family_of(id_)
@@ -84,7 +84,7 @@ def plain_case(casebook: Casebook, id_: str) -> Plain | None:
 
 def verdict_of_control(result: CaseResult, known: KnownFailures, case: Case) -> Verdict:
     """Return the verdict of a control; a known loss of the device does not count as a new one."""
-    return result.verdict if result.verdict is Verdict.PASS else known.judged(result, case).verdict
+    return result.verdict if result.verdict in ENDED_WELL else known.judged(result, case).verdict
 
 
 def failed_control(control: str, what: str, verdict: Verdict, id_: str) -> Finding:
@@ -215,7 +215,7 @@ class ControlCase:
 
     def _drawn(self, id_: str) -> _Control | None:
         plain = self._plain(id_)
-        return _Control(plain.id, PLAINLY, frozenset({Verdict.PASS})) if plain and plain.drawn else None
+        return _Control(plain.id, PLAINLY, ENDED_WELL) if plain and plain.drawn else None
 
     def _check_stage(self, id_: str, plain: _Control) -> None:
         if wrong := self._wrong(id_, plain):
@@ -229,7 +229,7 @@ class ControlCase:
         plain = self._plain(id_)
         if plain is None or plain.drawn:
             return None
-        return _Control(plain.id, PLAINLY, frozenset({Verdict.PASS, Verdict.NOT_SUPPORTED}))
+        return _Control(plain.id, PLAINLY, ENDED_WELL | {Verdict.NOT_SUPPORTED})
 
     def _own(self, id_: str) -> _Control | None:
         own = self._quickest.get(family_of(id_))
@@ -302,4 +302,4 @@ class _Control:
 
 
 def _proven(proven: Proven) -> _Control:
-    return _Control(proven[0], "has passed before", frozenset({Verdict.PASS}))
+    return _Control(proven[0], "has passed before", ENDED_WELL)

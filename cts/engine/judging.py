@@ -25,7 +25,7 @@ from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
 from cts.journal.run_record import finding_record
 from cts.verdict.effort import Budget
-from cts.verdict.verdict import CaseResult, Verdict
+from cts.verdict.verdict import ENDED_WELL, CaseResult, Verdict
 from generators.casebook import Case, CaseKind, find_case
 
 _CASES = 3
@@ -183,7 +183,7 @@ class Judging:
                 yield aside
                 return
             ((_, result),) = confirmation
-        if result.verdict is Verdict.PASS and case.definition.kind is CaseKind.KERNEL:
+        if result.verdict in ENDED_WELL and case.definition.kind is CaseKind.KERNEL:
             self._control.passed(result.id, result.seconds)
         result = settings.known.judged(replace(result, unit=settings.unit), case)
         if result.verdict in WRONG and self.clock is not None:

@@ -46,12 +46,14 @@ OPTIONS = (
     Option(
         "device",
         "the device to judge: all (every Vulkan device with cooperative matrices), embedded, embedded:PROFILE, spirv-val, part of a Vulkan "
-        "device's name, its UUID or its index; "
+        "device's name, its UUID or its index, compile-only:CHIP (the driver of a chip compiles without the chip, and nothing runs), or "
+        "compile-only:all (each installed driver, one after another); "
         "see 'cts devices' (default: the best Vulkan device with cooperative matrices, else embedded). Given several times, or all: the "
         "processes of -n share these devices, which must be identical, and each case is judged on one",
         "DEVICE",
         several=True,
     ),
+    Option("compile-only", "only make the pipelines of a Vulkan device, and dispatch nothing: cases end as compiled, never as pass"),
     Option("front-end", "spirv (assembled by the suite) or glsl (compiled by glslang) (default: spirv)", "NAME"),
     Option("case-list", "judge the cases named in FILE, in any tier: one id per line, # comments, NAME.txt for another list", "FILE"),
     Option(

@@ -20,7 +20,7 @@ from cts.engine.session import LOG_FAILURES, Settings
 from cts.engine.shards import Shard
 from cts.engine.time_limit import beginning_now
 from cts.front_ends import FRONT_ENDS, FrontEnd
-from cts.judges import Choice, choose
+from cts.judges import Choice, choose, compile_only
 from cts.opening import open_device
 from cts.verdict.verdict import Verdict
 from generators.casebook import Casebook, Tier
@@ -128,7 +128,7 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
     Args:
         options: ``tier``, ``device``, ``front_end``, ``validation``, ``embedded_mapping``, ``step_timeout`` and ``isolation``; and, if the
             command has them, ``open_timeout``, ``open_attempts``, ``open_pause``, ``repeat``, ``rounds``, ``require_vulkan``,
-            ``time_limit`` and ``statistics``. An option that was not given is None or false.
+            ``compile_only``, ``time_limit`` and ``statistics``. An option that was not given is None or false.
         choice: the device, if it is already chosen; ``device`` is then ignored.
 
     Raises:
@@ -142,6 +142,8 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
     retries = opening_retries(options)
     repeat = at_least_one("--repeat", options.get("repeat") or "1", MOST_REPEATS)
     choice = choice or choose(options["device"], retries.seconds)
+    if options.get("compile_only"):
+        choice = compile_only(choice)
     spec, description = choice.spec, choice.description
     if options.get("require_vulkan") and spec.kind != "vulkan":
         raise OptionError(f"--require-vulkan: there is no Vulkan device to judge ({choice.why})")
@@ -161,6 +163,9 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
                 "another --device"
             )
         spec = replace(spec, statistics=True)
+    if isinstance(spec, DeviceSpec) and spec.compiles_only:
+        # Statistics are most of what such a device gives.
+        spec = replace(spec, statistics=True)
     if options["embedded_mapping"]:
         if not isinstance(spec, DeviceSpec) or description.kind != "embedded":
             raise OptionError(
@@ -170,6 +175,8 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
         open_device(spec).close()
     if isolation == "on" and not isinstance(spec, DeviceSpec):
         raise OptionError(f"--isolation on: {description.name} already runs in a separate process for each module; leave --isolation out")
+    if isolation == "off" and isinstance(spec, DeviceSpec) and spec.environment:
+        raise OptionError(f"--isolation off: {description.name} needs a process with its own environment; leave --isolation out")
     isolated = isolation == "on" or (isolation == "auto" and description.kind == "vulkan")
     # The embedded device also accepts options for drivers, because it may replace a missing driver.
     if options["step_timeout"] and not isolated and not choice.fallback:

@@ -16,6 +16,7 @@ LOG_SECONDS = 10.0
 
 CATEGORIES = {
     Verdict.PASS: "passed",
+    Verdict.COMPILED: "compiled",
     Verdict.QUALITY_WARNING: "quality warnings",
     Verdict.KNOWN_FAIL: "known failures",
     Verdict.NOT_SUPPORTED: "not supported",

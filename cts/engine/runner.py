@@ -14,11 +14,11 @@ from cts.devices.holder import DeviceHolder
 from cts.devices.isolation import IsolatedDevice
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import quoted
-from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
+from cts.kinds.kind import Stopwatch, not_supported, one_line
 from cts.kinds.table import KINDS, unjudged
 from cts.verdict.codes import Code
 from cts.verdict.effort import Effort
-from cts.verdict.verdict import CaseResult, Verdict
+from cts.verdict.verdict import CaseResult, Judgement, Verdict
 from generators.casebook import Case
 
 OURS = "error of the suite, not of the device: "

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from cts.journal.record import SEVERAL_LINES, result_of
 from cts.journal.strict_json import parse
 from cts.verdict.codes import Code
-from cts.verdict.verdict import CaseResult, Try, Verdict
+from cts.verdict.verdict import ENDED_WELL, CaseResult, Try, Verdict
 
 SET_ASIDE = frozenset({Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST, Verdict.RESOURCE_ERROR})
 """The verdicts that another process on the device can cause at any time."""
@@ -94,5 +94,5 @@ def settle(
     reason = f"two runs alone disagree: {ends[0]}, then {ends[1]}"
     message = "\n".join([reason, *(each.message for each in (one, two) if each.message)])
     # Keep the failure of the one run that failed.
-    worse = one if two.verdict is Verdict.PASS else two
+    worse = one if two.verdict in ENDED_WELL else two
     return replace(worse, verdict=Verdict.FLAKY, code=Code.FLAKY.of(), reason=reason, message=message, tries=tries)

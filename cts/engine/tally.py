@@ -9,9 +9,9 @@ from typing import Self
 
 from cts.devices.device import Step
 from cts.verdict.codes import Code, Reason
-from cts.verdict.verdict import CaseResult, Verdict
+from cts.verdict.verdict import ENDED_WELL, CaseResult, Verdict
 
-PASSING = frozenset({Verdict.PASS, Verdict.QUALITY_WARNING, Verdict.KNOWN_FAIL, Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR})
+PASSING = ENDED_WELL | {Verdict.QUALITY_WARNING, Verdict.KNOWN_FAIL, Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR}
 """Verdicts that do not make a run fail, except a quality warning with ``--fail-on-quality``. A device that is out of memory shows nothing
 about its conformance."""
 

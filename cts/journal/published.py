@@ -13,7 +13,7 @@ from cts.verdict.verdict import Verdict
 FOLDER = Path("reports") / "published"
 """The place of published runs in a checkout, with a folder for each run."""
 
-_NOT_JUDGED = frozenset({Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR, Verdict.ERROR})
+_NOT_JUDGED = frozenset({Verdict.COMPILED, Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR, Verdict.ERROR})
 """Verdicts that do not tell whether a device is correct."""
 
 

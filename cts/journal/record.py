@@ -23,7 +23,7 @@ from cts.verdict.tensor_map import TensorMap
 from cts.verdict.verdict import CaseResult
 from generators.casebook.ids import family_of
 
-SCHEMA = 4
+SCHEMA = 5
 """Version of the lines. Schemas 1 to 3 have no quality warnings; schemas 1 and 2 have no parameters. Schema 1 has neither header lines nor
 codes, calls known failures ``expected_fail``, and explains a failure only in words."""
 
@@ -75,7 +75,7 @@ def _finite(value: object) -> object:
 
 
 def _record(result: CaseResult) -> Json:
-    record: Json = msgspec.to_builtins(replace(result, failures=()))
+    record: Json = {"id": result.id, **msgspec.to_builtins(replace(result, failures=()))}
     record["failures"] = [failure_record(failure) for failure in result.failures]
     return record
 

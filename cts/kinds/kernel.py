@@ -16,7 +16,7 @@ from cts.devices.requirements import missing_for
 from cts.diagnosis.quoted_requirement import requirement
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import binding
-from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
+from cts.kinds.kind import Stopwatch, not_supported, one_line
 from cts.kinds.pinned_needs import pinned_needs
 from cts.pictures.tracing import tensor_maps
 from cts.reference.evaluate import evaluate
@@ -28,7 +28,7 @@ from cts.verdict.expected import Expected, as_expected
 from cts.verdict.failure import Failure, Fit, Match, Mismatch, explanations
 from cts.verdict.poison import initial_contents
 from cts.verdict.tensor_map import TensorMap
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import Judgement, Verdict
 from generators.casebook import BuiltCase, Case, build
 from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError, NotExpressible, Rule
@@ -45,7 +45,7 @@ MAPPED_ELEMENTS = 1024
 
 
 def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, effort: Effort) -> Judgement:
-    """Run the case's pipelines and compare the results.
+    """Run the case's pipelines and compare the results; on a device that compiles only, make the pipelines.
 
     First ask whether the device supports them: before inputs and expected results are computed and, if the case's needs are pinned and the
     answer is not known yet, before anything is built.
@@ -69,13 +69,15 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
     if missing:
         return not_supported(missing)
 
+    if device.description.compiles_only:
+        for one, of in zip(program.all, kernels, strict=True):
+            _run(device, of, (), watch, one.label)
+        return Judgement(Verdict.COMPILED, message="every pipeline was made; nothing ran")
     with watch.step("expect"):
         plan = arrange(built)
     outcomes: list[Outcome] = []
     for one, of in zip(program.all, kernels, strict=True):
-        with watch.step("device"):
-            outcomes += device.run(replace(of, rounds=effort.rounds), plan.dispatches_of(one))
-        watch.add(device, one.label)
+        outcomes += _run(device, replace(of, rounds=effort.rounds), plan.dispatches_of(one), watch, one.label)
     with watch.step("compare"):
         wrong: list[WrongSubcase] = []
         warned: list[WrongSubcase] = []
@@ -96,6 +98,14 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
         with watch.step("diagnose"):
             return _warned(case, plan, warned, policy, effort)
     return Judgement(Verdict.PASS, message=_choices(plan, outcomes), subcases=len(outcomes), policy=policy)
+
+
+def _run(device: Device, kernel: Kernel, dispatches: Sequence[Dispatch], watch: Stopwatch, label: str) -> list[Outcome]:
+    """Run the dispatches of the pipeline with a label, and add what the device tells of them to the watch."""
+    with watch.step("device"):
+        outcomes = device.run(kernel, dispatches)
+    watch.add(device, label)
+    return outcomes
 
 
 def _choices(plan: Arrangement, outcomes: Sequence[Outcome]) -> str:

@@ -13,9 +13,8 @@ from cts.devices.device import Device, TellsOfCode
 from cts.front_ends import FrontEnd
 from cts.verdict.codes import Reason
 from cts.verdict.effort import Effort
-from cts.verdict.failure import Failure
 from cts.verdict.sizes import Statistic
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import Judgement, Verdict
 from generators.casebook import Case
 
 Json = dict[str, Any]
@@ -63,24 +62,6 @@ class Stopwatch:
     def seconds(self) -> float:
         """Seconds since the start."""
         return time.perf_counter() - self.start
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """The part of a result that judging decides.
-
-    Attributes:
-        verdict, code, reason, message, subcases, policy: as in CaseResult.
-        failures: the mismatches that are not permitted; for a quality warning, the permitted ones that are not expected.
-    """
-
-    verdict: Verdict
-    code: str = ""
-    reason: str = ""
-    message: str = ""
-    subcases: int = 0
-    policy: str = ""
-    failures: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from cts.journal.run_record import finding_of
 from cts.journal.strict_json import parse
 from cts.run import FINDINGS, PLAN
 from cts.run.reports import contents, ended_without_journal, verdict_report
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import ENDED_WELL
 from generators.casebook import Case
 
 
@@ -111,7 +111,7 @@ class Workers:
         if said is None:
             return
         self._alone.add(said.asides)
-        if said.digest is not None and said.digest.verdict is Verdict.PASS:
+        if said.digest is not None and said.digest.verdict in ENDED_WELL:
             self._alone.passed(said.id, said.digest.family, said.digest.seconds)
         if said.stretch is not None:
             doubtful = tuple(aside for aside in said.asides if aside.line)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cts.checkout import check_own, is_root, suite_root
+from cts.engine.each_chip import chips_of, run_each
 from cts.engine.garbage import all_kept
 from cts.engine.options import OPTIONS, given
 from cts.engine.request import Request, check_sendable, check_unconcerned, in_cases, is_suite, parse_arguments
@@ -142,6 +143,10 @@ def _configure(config: pytest.Config) -> None:
     if request is None:
         check_unconcerned(root, names)
         return
+    if chips := chips_of(options["device"] or ()):
+        kept = options["report_dir"] and directory / options["report_dir"]
+        code = run_each(chips, config.invocation_params.args, kept)
+        pytest.exit(f"{len(chips)} chips were judged, one after another", returncode=code)
     if request.everything:
         # The whole suite includes everything else that is named in it; pytest would collect that twice.
         config.args[:] = [argument for argument in config.args if not in_cases(argument, directory, root)]

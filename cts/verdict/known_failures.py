@@ -29,6 +29,9 @@ FAILING = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVIC
 _COSTLY = frozenset({Verdict.DEVICE_LOST, Verdict.TIMEOUT})
 """Verdicts in a list of failures whose cases can harm other cases that run beside them."""
 
+_COMPILING = frozenset(code.of("pipeline") for code in (Code.CRASH, Code.TIMEOUT, Code.FAIL_CALL))
+"""The codes of failures of a compiler."""
+
 Version = tuple[int, ...]
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -113,6 +116,11 @@ class KnownFailure:
             costly.append(Code.TIMEOUT.of("dispatch"))
         return any(is_within(end, code) or is_within(code, end) for end in self.ends for code in costly)
 
+    @property
+    def is_of_the_compiler(self) -> bool:
+        """Tell whether such a case always fails while its pipeline is made."""
+        return all(end in _COMPILING for end in self.ends)
+
     def foresees(self, result: CaseResult) -> bool:
         """Tell whether a failed case ended as it says."""
         if not any(is_within(result.code, code) for code in self.ends):
@@ -195,6 +203,10 @@ class KnownFailures:
         A case that failed as an entry says is a ``known_fail``. A case that passed, although every entry that names it says that it fails,
         is an ``unexpected_pass``. Every other result stays unchanged.
         """
+        if result.verdict is Verdict.COMPILED:
+            # Nobody knows how a failure ends that shows only when the shader runs.
+            disproved = [entry for entry in self.entries_of(case, result.front_end) if entry.is_of_the_compiler]
+            return _unexpected(result, disproved[0]) if disproved else result
         passed = result.verdict in (Verdict.PASS, Verdict.QUALITY_WARNING)
         if not passed and result.verdict not in FAILING:
             return result

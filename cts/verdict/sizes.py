@@ -19,7 +19,7 @@ MOST_SIDE = 1 << 16
 MOST_ELEMENTS = 1 << 24
 """The most elements of a failing matrix."""
 
-Seconds = Annotated[float, Meta(ge=0.0, le=MOST_SECONDS)]
+Seconds = Annotated[float, Meta(ge=0.0, le=MOST_SECONDS, extra={"unit": "s"})]
 Count = Annotated[int, Meta(ge=0, le=MOST_COUNT)]
 Ordinal = Annotated[int, Meta(ge=1, le=MOST_COUNT)]
 Bits = Annotated[int, Meta(ge=0)]

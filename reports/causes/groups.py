@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cts.journal.outline import Outline
-from cts.verdict.verdict import CaseResult, Verdict
+from cts.verdict.verdict import ENDED_WELL, CaseResult, Verdict
 from reports.causes.boxes import Box, Inside
 from reports.causes.explanations import explained
 from reports.causes.search import ROWS, TELLING, boxes
@@ -24,7 +24,7 @@ from reports.causes.table import Table
 from reports.verdicts import BAD
 
 FAILING = frozenset(BAD)
-PASSING = frozenset({Verdict.PASS, Verdict.UNEXPECTED_PASS})
+PASSING = ENDED_WELL | {Verdict.UNEXPECTED_PASS}
 
 Judged = CaseResult | Outline
 """A case with what a search for causes needs: id, family, verdict, code, known failure, defects and parameters."""

@@ -9,13 +9,13 @@ from types import MappingProxyType
 
 from cts.journal.outline import Outline
 from cts.verdict.codes import Code, is_within
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import ENDED_WELL, Verdict
 from reports.verdicts import BAD
 
 FAILING = frozenset({*BAD, Verdict.ERROR})
 """Verdicts of a case that failed without being a known failure."""
 
-GOOD = frozenset({Verdict.PASS, Verdict.QUALITY_WARNING})
+GOOD = ENDED_WELL | {Verdict.QUALITY_WARNING}
 
 _MENDED = GOOD | {Verdict.UNEXPECTED_PASS}
 

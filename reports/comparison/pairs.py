@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import ENDED_WELL, Verdict
 from reports.comparison.changes import FAILING, GOOD, TITLES, TITLES_OF_DEVICES, ChangeKind, changes
 from reports.comparison.groups import Group, groups
 from reports.comparison.runs import COMPARED, ComparedRun
@@ -129,7 +129,7 @@ def _pair(before: ComparedRun, after: ComparedRun, common: bool) -> Pair:
         quality=sum(
             change.after is not None
             and change.after.verdict is Verdict.QUALITY_WARNING
-            and (change.before is None or change.before.verdict is Verdict.PASS or change.before.verdict not in GOOD)
+            and (change.before is None or change.before.verdict in ENDED_WELL or change.before.verdict not in GOOD)
             for change in found
         ),
         exhausted=sum(was[id_].verdict in GOOD and is_[id_].verdict is Verdict.RESOURCE_ERROR for id_ in shared),

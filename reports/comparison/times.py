@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from cts.journal.outline import Outline
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import ENDED_WELL, Verdict
 
 STEPS = ("pipeline", "dispatch")
 """The steps that count as the driver's own time."""
@@ -40,7 +40,7 @@ _OF_A_NORMAL = 1.4826
 _OF_A_MEDIAN = 1.2533
 """Standard error of the median of a normal distribution divided by the standard error of its mean."""
 
-_RAN = frozenset({Verdict.PASS, Verdict.QUALITY_WARNING, Verdict.KNOWN_FAIL, Verdict.UNEXPECTED_PASS, Verdict.FAIL})
+_RAN = frozenset({*ENDED_WELL, Verdict.QUALITY_WARNING, Verdict.KNOWN_FAIL, Verdict.UNEXPECTED_PASS, Verdict.FAIL})
 
 
 @dataclass(frozen=True)

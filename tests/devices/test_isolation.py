@@ -496,8 +496,8 @@ def test_an_error_when_a_device_closes_is_a_finding(factory, order, text):
     assert device.close() == ()
 
 
-def test_the_driver_files_of_a_device_reach_its_process():
-    device = IsolatedDevice(replace(_spec("says_its_driver_files"), driver_files="/one.json"), 20.0)
+def test_the_variables_of_a_device_reach_its_process():
+    device = IsolatedDevice(replace(_spec("says_its_driver_files"), environment=(("VK_DRIVER_FILES", "/one.json"),)), 20.0)
     with pytest.raises(DeviceError) as error:
         device.open()
     assert "VK_DRIVER_FILES=/one.json" in str(error.value)

@@ -97,7 +97,7 @@ def test_a_device_that_refuses_in_order_costs_no_further_child(ask, describe):
 def test_drivers_that_fail_together_are_asked_one_by_one(ask, describe):
     found, _ = ask({"bad": DeviceCrash("ended by SIGSEGV"), "good": [describe(name="one")]})
     assert named(found) == [(0, "one", 0)]
-    assert found.devices[0].spec.driver_files == "good"
+    assert found.devices[0].spec.environment == ((driver_files.VARIABLE, "good"),)
     assert [(one.number, one.driver) for one in found.broken] == [(-1, "bad")]
     assert str(found.broken[0]) == "a Vulkan driver of bad: ended by SIGSEGV"
 

@@ -42,6 +42,14 @@ def test_a_run_on_the_fallback_device_says_so_first(written):
     assert reports["index.html"].index(FALLBACK) < reports["index.html"].index("<h1>")
 
 
+def test_a_run_in_which_nothing_ran_never_says_that_it_passed(written, example):
+    reports = written(example.record("a[1]", "compiled"), example.record("b[1]", "compiled"))
+    found = json.loads(reports["summary.json"])["headline"]
+    assert (found["level"], found["title"]) == ("unsure", "0 cases passed, 2 cases compiled and nothing failed (no shader ran)")
+    cases = ET.fromstring(reports["junit.xml"]).iter("testcase")
+    assert [(case.get("name"), case[0].tag) for case in cases] == [("compiled", "skipped")] * 2
+
+
 def test_a_run_on_its_own_device_does_not_mention_a_fallback(written):
     reports = written()
     assert json.loads(reports["summary.json"])["fallback"] == ""

@@ -96,6 +96,14 @@ def test_a_case_that_passes_although_it_is_listed_is_an_unexpected_pass(write, b
     assert "'until'" in after.message
 
 
+@pytest.mark.parametrize(
+    ("ends", "verdict"), [("[fail.call.pipeline, crash.pipeline]", "unexpected_pass"), ("[crash.pipeline, fail.value]", "compiled")]
+)
+def test_a_case_that_compiled_disproves_only_a_failure_of_the_compiler(write, book, ends, verdict):
+    known = known_of(write(ENTRY.replace("[fail.call, crash.pipeline]", ends)), book)
+    assert known.judged(result(Verdict.COMPILED), find_case(book, WIDE)).verdict == verdict
+
+
 def test_cases_that_no_entry_names_are_as_without_the_file(write, book):
     known, narrow = known_of(write(ENTRY), book), find_case(book, NARROW)
     assert verdict(known, narrow, "fail", "fail.call.pipeline") == (Verdict.FAIL, "")

@@ -24,6 +24,7 @@ from cts.devices.device import (
     NoSuchDevice,
     Step,
     ValidationMessage,
+    compiling,
 )
 from cts.devices.driver_messages import DriverMessages
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
@@ -66,6 +67,8 @@ class VulkanDevice:
         validation: whether to load the validation layer. Any message from it is raised as an exception.
         statistics: whether to collect statistics of compiled code, if the driver has them.
         fence_seconds: how long one submission may take; None if a parent process limits each step and ends this one.
+        compiles_only: whether ``run`` only makes the pipeline, and ``convert`` only calls the host's command.
+        chip: the ``--device`` of a chip that is not there; see cts.devices.device.compiling.
 
     Attributes:
         last_statistics: see cts.devices.device.TellsOfCode.
@@ -86,6 +89,8 @@ class VulkanDevice:
         validation: bool = False,
         statistics: bool = False,
         fence_seconds: float | None = FENCE_SECONDS,
+        compiles_only: bool = False,
+        chip: str = "",
     ) -> None:
         self.last_steps: dict[str, float] = {}
         self.last_statistics: Statistics = {}
@@ -101,7 +106,7 @@ class VulkanDevice:
                 self._instance = Instance(validation)
                 opened.callback(self._instance.close)
                 physical = _find(self._instance, uuid, index, exactly)
-                self._description = physical.description
+                self._description = compiling(physical.description, chip) if compiles_only else physical.description
                 self._physical = physical.handle
                 self._device = create(physical, statistics)
                 opened.callback(self._destroy_device)
@@ -247,7 +252,7 @@ class VulkanDevice:
             self._raise_messages(step=Step.PIPELINE)
             if self._executables is not None and executable.pipeline is not None:
                 self.last_statistics = self._executables.statistics(executable.pipeline)
-            outcomes = self._with_large_buffers(kernel, executable, dispatches)
+            outcomes = [] if self._description.compiles_only else self._with_large_buffers(kernel, executable, dispatches)
         except BaseException:
             # A dispatch that may still run uses the executable. It ends with the process.
             if not self._pending:

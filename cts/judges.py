@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from cts.devices.capabilities import STATISTICS_FEATURE
 from cts.devices.compile_only.chips import chip_named, find
 from cts.devices.device import DeviceDescription, DeviceError, Judge, NoSuchDevice, compiling
 from cts.devices.listing import ASKING_SECONDS, BrokenDevice, DeviceListing, VulkanDevices, list_vulkan
@@ -127,7 +128,9 @@ def _of_chip(name: str, seconds: float) -> Choice:
 
 
 def _compiling(spec: DeviceSpec, description: DeviceDescription, why: str) -> Choice:
-    return Choice(replace(spec, compiles_only=True), compiling(description, spec.selector if spec.chip else ""), why)
+    # The code is all that such a device gives.
+    spec = replace(spec, compiles_only=True, statistics=bool(description.features.get(STATISTICS_FEATURE)))
+    return Choice(spec, compiling(description, spec.selector if spec.chip else ""), why)
 
 
 def compile_only(choice: Choice) -> Choice:

@@ -103,7 +103,7 @@ def failure_page(page: CasePage, context: Context, texts: Mapping[str, Requireme
 
 
 def requirement_page(page: RequirementPage, context: Context, pages: Mapping[Key, str]) -> str:
-    """Return the page of one requirement; ``pages`` as in ``index``."""
+    """Return the page of one requirement. ``pages``: the path of the page of each attempt at a case that has one."""
     return template("requirement.html").render(page=page, context=context, pages=pages, columns=columns(page.results))
 
 

@@ -366,7 +366,7 @@ MODULE_CALLS = frozenset({"vkCreateShaderModule", "vkCreateShadersEXT", "vkCreat
 
 
 class DriverRefused(CallFailed):
-    """The driver returned a VkResult that is not allowed for a kernel that it claims to support. The message names call and result.
+    """The driver returned a VkResult that is not allowed for a kernel that it claims to support. The message names the call and its result.
 
     ``spent`` is set if the call leaves the device in an unknown state: a submission, a wait, a reset.
     """

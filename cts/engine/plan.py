@@ -163,9 +163,6 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
                 "another --device"
             )
         spec = replace(spec, statistics=True)
-    if isinstance(spec, DeviceSpec) and spec.compiles_only:
-        # Statistics are most of what such a device gives.
-        spec = replace(spec, statistics=True)
     if options["embedded_mapping"]:
         if not isinstance(spec, DeviceSpec) or description.kind != "embedded":
             raise OptionError(

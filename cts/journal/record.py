@@ -128,7 +128,8 @@ def result_of(record: object) -> CaseResult:
     result = convert(_of_this_schema(given), CaseResult)
     if not result.id:
         raise WrongField("is empty", "id")
-    return replace(result, failures=each(failures, failure_of, "failures")) if failures != [] else result
+    # Anything but an empty list goes to each(), which refuses a value that is not a list.
+    return result if failures == [] else replace(result, failures=each(failures, failure_of, "failures"))
 
 
 def _of_this_schema(record: Json) -> Json:

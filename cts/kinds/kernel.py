@@ -101,7 +101,7 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
 
 
 def _run(device: Device, kernel: Kernel, dispatches: Sequence[Dispatch], watch: Stopwatch, label: str) -> list[Outcome]:
-    """Run the dispatches of the pipeline with a label, and add what the device tells of them to the watch."""
+    """Run the dispatches of one pipeline, and add what the device tells of it to the watch."""
     with watch.step("device"):
         outcomes = device.run(kernel, dispatches)
     watch.add(device, label)

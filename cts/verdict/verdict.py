@@ -126,7 +126,7 @@ class CaseResult(Judgement):
     attempt: Annotated[Ordinal, Meta(title="Attempt")] = 1
     tries: tuple[Try, ...] = ()
     driver_messages: Annotated[tuple[str, ...], Meta(title="What the driver said")] = ()
-    statistics: Statistics = field(default_factory=dict)
+    statistics: Annotated[Statistics, Meta(title="Compiled code")] = field(default_factory=dict)
 
     @property
     def defects(self) -> tuple[str, ...]:

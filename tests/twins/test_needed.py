@@ -29,6 +29,13 @@ def test_bytes_that_are_copied_to_results_are_needed(id_: str, there: int, neede
     assert _needed(id_) == (there, [needed])
 
 
-@pytest.mark.parametrize("id_", ["control_flow_variables[row:8x8x8.f16.f16.f32.f32/form:swap]", "elements[row:8x8x8.f16.f16.f32.f32]"])
+@pytest.mark.parametrize(
+    "id_",
+    [
+        "control_flow_variables[row:8x8x8.f16.f16.f32.f32/form:swap]",
+        "elements[row:8x8x8.f16.f16.f32.f32]",
+        "robustness[component:f16/use:a/shape:8x8]",
+    ],
+)
 def test_nothing_is_proved_of_programs_that_compute(id_: str):
     assert not only_moves(build(find_case(casebook(), id_)).program)

@@ -58,6 +58,7 @@ def test_a_jump_to_no_label_leaves_the_bytes_unknown():
         "buffer_load_format_xyzw v[1:4], v0, s[0:3], 0 offen",
         "global_load_lds_b32 v[0:1], off",
         "image_load v[0:3], v[0:1], s[0:7]",
+        "s_buffer_atomic_add s0, s[0:3], 0x0",
         "s_swappc_b64 s[0:1], s[2:3]",
         "s_setpc_b64 s[2:3]",
     ],

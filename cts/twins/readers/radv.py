@@ -17,7 +17,7 @@ _REGISTERS = re.compile(r"v(?:\[(\d+):(\d+)\]|\d+(?:\.[lh])?),")
 
 _MULTIPLY_ADD = re.compile(r"v_s?wmmac?_")
 _LOADS_NOTHING = re.compile(r"v_|ds_|scratch_|(?:buffer|global|flat)_(?:store|inv|wb|gl\d_inv)|exp|s_")
-_JUMPS_ANYWHERE = re.compile(r"s_(?:setpc|swappc|call|rfe|cbranch_[a-z]+_fork|cbranch_join|subvector|set_vgpr_msb|atomic|scratch_load)")
+_JUMPS_ANYWHERE = re.compile(r"s_(?:setpc|swappc|call|rfe|cbranch_[a-z]+_fork|cbranch_join|subvector)")
 
 
 def read(text: str, subgroup_size: int) -> Iterator[Line]:
@@ -54,6 +54,8 @@ def _read(name: str, operands: str, lanes: int) -> Line:
         # A load that transposes gets fewer bits into each lane of a larger subgroup than its name says.
         count = int(registers[2]) - int(registers[1]) + 1 if registers[1] else 1
         return Line(lane_bytes=min(int(width[1]) // 8, 4 * count) * lanes)
+    if "atomic" in name:
+        return Line(unknown=name)
     if _MULTIPLY_ADD.match(name):
         return Line(multiply_adds=1)
     return Line() if _LOADS_NOTHING.match(name) and not _JUMPS_ANYWHERE.match(name) else Line(unknown=name)

@@ -16,6 +16,7 @@ from generators.casebook.document import Element, read_document
 from generators.casebook.parameters import NAME, Parameter, read_parameters
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, folder_name, load_requirements
+from generators.casebook.units import FILE as UNITS
 from generators.casebook.units import MOST_STRENGTH, Unit, choices_on, fits, load_units, on_units
 from generators.errors import CasebookError
 from generators.parameters.declaration import declarations, declarations_in_ids
@@ -250,6 +251,8 @@ def load_family(
         raise fields["parameters"].error("expected at most one parameter with property_rows")
     subcase_parameters = read_parameters(fields.get("subcases"), of_subcase, top)
     units = tuple(load_units(path.absolute().parent.parent).values()) if "units" in fields else ()
+    if "units" in fields and not units:
+        raise fields["units"].error(f"there are no units: cases/{UNITS} is missing or empty")
     parameters = on_units(parameters, units)
     reader = ConditionReader(parameters, subcase_parameters, builder, builder_name)
     covers = read_covers(fields["covers"], requirements, parameters, reader)

@@ -129,7 +129,8 @@ def _labels_of_units(parameter: Parameter, parameters: Sequence[Parameter], unit
     """Return the labels of the units for a parameter of rows, sizes or shapes, each once; None for any other parameter."""
     by_name = {one.name: one for one in parameters}
     if parameter.rows == "exact":
-        found = [label for unit in units for label in unit.rows]
+        kinds = {_kind(parameter.values[label]) for label in parameter.listed}
+        found = [label for unit in units for label in unit.rows if _kind(parse_row(label)) in kinds]
     elif parameter.name == "sizes" and "types" in by_name:
         found = [size for unit in units for size in unit.multiplies]
     elif parameter.name == "shape" and "row" not in by_name:

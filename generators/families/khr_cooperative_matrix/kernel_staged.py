@@ -101,6 +101,9 @@ def _fits(parameters: Parameters) -> bool:
 
 PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
     "fits": _fits,
+    "has_arithmetic": lambda parameters: (
+        (parameters.epilogue == "none" and parameters.split != "depth") or parameters.row.result.has_arithmetic
+    ),
 }
 
 

@@ -253,7 +253,7 @@ def load_family(
     units = tuple(load_units(path.absolute().parent.parent).values()) if "units" in fields else ()
     if "units" in fields and not units:
         raise fields["units"].error(f"there are no units: cases/{UNITS} is missing or empty")
-    parameters = on_units(parameters, units)
+    parameters = on_units(parameters, units) if units else parameters
     reader = ConditionReader(parameters, subcase_parameters, builder, builder_name)
     covers = read_covers(fields["covers"], requirements, parameters, reader)
     if not covers and not todo:

@@ -7,15 +7,18 @@ import re
 from collections import Counter
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cts.journal.record import result_of
+from cts.verdict.verdict import Verdict
 from reports import html, read, write
 from reports.links import slug
 
+STYLE = Path(html.__file__).with_name("templates") / "report.css"
 VOID = {"meta", "input", "br", "link", "wbr"}
 
 
@@ -191,3 +194,8 @@ def test_code_in_the_words_of_a_cause_looks_like_code(example, tmp_path):
     line = example.record("muladd[row:8x8x8.f16.f16.f16.f16]", "crash", code="crash.dispatch", reason="`vkQueueSubmit` does not return")
     write(example.write_journal(tmp_path, [line]), tmp_path)
     assert "<code>vkQueueSubmit</code> does not return" in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_every_verdict_has_a_colour():
+    style = STYLE.read_text(encoding="utf-8")
+    assert [verdict for verdict in Verdict if f".{verdict} {{ --tone: " not in style] == []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cts.checkout import check_own, is_root, suite_root
-from cts.engine.each_chip import chips_of, run_each
+from cts.engine.each_chip import check_named, chips_of, run_each
 from cts.engine.garbage import all_kept
 from cts.engine.options import OPTIONS, given
 from cts.engine.request import Request, check_sendable, check_unconcerned, in_cases, is_suite, parse_arguments
@@ -144,9 +144,11 @@ def _configure(config: pytest.Config) -> None:
         check_unconcerned(root, names)
         return
     if chips := chips_of(options["device"] or ()):
+        arguments = list(map(os.fspath, config.invocation_params.args))
+        check_named(options["device"], arguments)
         kept = options["report_dir"] and directory / options["report_dir"]
-        code = run_each(chips, config.invocation_params.args, kept)
-        pytest.exit(f"{len(chips)} chips were judged, one after another", returncode=code)
+        code = run_each(chips, arguments, kept, config.getini("cache_dir"), stops=config.getoption("maxfail") == 1)
+        pytest.exit(f"chips were judged one after another: {', '.join(chips)}", returncode=code)
     if request.everything:
         # The whole suite includes everything else that is named in it; pytest would collect that twice.
         config.args[:] = [argument for argument in config.args if not in_cases(argument, directory, root)]

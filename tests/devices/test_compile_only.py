@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import MappingProxyType
 
 import pytest
@@ -14,10 +15,11 @@ from cts.devices.layout_conversion import missing_for
 from cts.devices.listing import DeviceListing, VulkanDevices
 from cts.devices.spec import DeviceSpec
 from cts.engine import each_chip
-from cts.engine.each_chip import OtherDevices, chips_of, run_each
+from cts.engine.each_chip import OtherDevices, check_named, chips_of, run_each
 from cts.engine.plan import OptionError, checked_settings
 from cts.engine.runner import judge
 from cts.judges import choose
+from cts.signals import Ended, ending
 from cts.verdict.verdict import Verdict
 from generators.casebook import expand
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -123,11 +125,55 @@ def test_no_other_device_is_judged_beside_several_chips():
 def test_each_chip_has_a_run_with_the_same_arguments_and_its_own_reports(monkeypatch, tmp_path, capsys):
     commands = []
 
-    ended = each_chip.subprocess.CompletedProcess([], 0)
-    monkeypatch.setattr(each_chip.subprocess, "run", lambda command, check: commands.append(command[3:]) or ended)
+    monkeypatch.setattr(each_chip, "_run", lambda command: commands.append(command[3:]) or 0)
     arguments = ["cts", "--device", "compile-only:bmg", "-k", "muladd", "--device=compile-only:lnl", "--report-dir", "out"]
-    assert run_each(("bmg", "lnl"), arguments, tmp_path) == 0
+    arguments.append("--junitxml=out/junit.xml")
+    assert run_each(("bmg", "lnl"), arguments, tmp_path, "cache") == 0
     assert commands == [
-        ["cts", "-k", "muladd", f"--device=compile-only:{chip}", f"--report-dir={tmp_path / chip}"] for chip in ("bmg", "lnl")
+        [
+            *("cts", "-k", "muladd", f"--junitxml=out/junit.{chip}.xml", f"--device=compile-only:{chip}"),
+            *(f"--override-ini=cache_dir=cache/{chip}", f"--report-dir={tmp_path / chip}"),
+        ]
+        for chip in ("bmg", "lnl")
     ]
     assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()[-3:]] == [["chip", "rows"], ["bmg", "-"], ["lnl", "-"]]
+
+
+@pytest.mark.parametrize(
+    ("codes", "worst"),
+    [((0, 0), 0), ((5, 0), 5), ((1, 5), 1), ((0, -9), 2), ((2, 1), 2), ((4, 5), 4)],
+)
+def test_the_exit_code_of_several_chips_is_the_worst_one(codes, worst, monkeypatch):
+    left = iter(codes)
+    monkeypatch.setattr(each_chip, "_run", lambda command: next(left))
+    assert run_each(("bmg", "lnl"), [], None, "cache") == worst
+
+
+def test_the_first_chip_with_a_failure_can_be_the_last(monkeypatch):
+    commands = []
+    monkeypatch.setattr(each_chip, "_run", lambda command: commands.append(command) or 1)
+    assert (run_each(("bmg", "lnl"), [], None, "cache", stops=True), len(commands)) == (1, 1)
+
+
+def test_chips_that_the_run_of_each_chip_would_read_again_are_refused():
+    check_named(("compile-only:bmg", "compile-only:lnl"), ["cts", "--device", "compile-only:bmg", "--device=compile-only:lnl"])
+    with pytest.raises(OtherDevices):
+        check_named(("compile-only:bmg", "compile-only:lnl"), ["cts", "@devices"])
+
+
+def test_a_signal_reaches_the_run_of_a_chip_once_and_the_run_ends_in_its_own_way(tmp_path):
+    """The run ends with its report; it would die without one by a second signal, or by SIGKILL."""
+    program = """if True:
+        import os, pathlib, signal, sys, threading
+        def end(number, frame):
+            signal.signal(number, signal.SIG_DFL)
+            threading.Event().wait(0.5)
+            pathlib.Path(sys.argv[1]).touch()
+            sys.exit(2)
+        signal.signal(signal.SIGTERM, end)
+        os.kill(os.getppid(), signal.SIGTERM)
+        threading.Event().wait(60)
+    """
+    with ending(), pytest.raises(Ended):
+        each_chip._run([sys.executable, "-c", program, str(tmp_path / "report")])
+    assert (tmp_path / "report").exists()

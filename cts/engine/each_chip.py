@@ -48,15 +48,17 @@ def chips_of(devices: Sequence[str]) -> tuple[str, ...]:
     return found
 
 
-def check_named(devices: Sequence[str], arguments: Sequence[str]) -> None:
-    """Check that the arguments name all devices: the run of each chip would read the others again, and start all of them again.
+def check_named(devices: Sequence[str], arguments: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return the arguments as text, if they name all devices: the run of each chip would read the others again, and start all of them.
 
     Raises:
         OtherDevices: a device is named elsewhere.
     """
-    given = [value for name, value in _options(arguments) if name == _DEVICE]
+    texts = [os.fspath(argument) for argument in arguments]
+    given = [value for name, value in _options(texts) if name == _DEVICE]
     if given != list(devices):
         raise OtherDevices(f"{_DEVICE}: name several chips on the command line, not in PYTEST_ADDOPTS, an @FILE or pytest's configuration")
+    return texts
 
 
 def run_each(chips: Sequence[str], arguments: Sequence[str], reports: Path | None, cache: str, stops: bool = False) -> int:
@@ -113,7 +115,7 @@ def _run(command: Sequence[str]) -> int:
 
 def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str | None]]:
     """Yield each argument: the name and value of an option that each run gets itself, or another argument and None."""
-    left = iter(map(os.fspath, arguments))
+    left = iter(arguments)
     for argument in left:
         name, joint, value = argument.partition("=")
         if name in (_DEVICE, _REPORTS, *_JUNIT):

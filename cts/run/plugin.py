@@ -129,8 +129,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def _configure(config: pytest.Config) -> None:
     if config.getoption("rootdir", None) is None:
         check_own(config.rootpath)
-    root = suite_root(config.rootpath)
-    directory = config.invocation_params.dir
+    root, directory = suite_root(config.rootpath), config.invocation_params.dir
     worker_input: Mapping[str, Any] | None = getattr(config, "workerinput", None)
     if worker_input is not None:
         if PLAN in worker_input:
@@ -144,8 +143,7 @@ def _configure(config: pytest.Config) -> None:
         check_unconcerned(root, names)
         return
     if chips := chips_of(options["device"] or ()):
-        arguments = list(map(os.fspath, config.invocation_params.args))
-        check_named(options["device"], arguments)
+        arguments = check_named(options["device"], config.invocation_params.args)
         kept = options["report_dir"] and directory / options["report_dir"]
         code = run_each(chips, arguments, kept, config.getini("cache_dir"), stops=config.getoption("maxfail") == 1)
         pytest.exit(f"chips were judged one after another: {', '.join(chips)}", returncode=code)

@@ -26,7 +26,7 @@ class Wording:
 
 WORDING: Mapping[Verdict, Wording] = MappingProxyType(
     {
-        Verdict.FAIL: Wording("Fail", "✗", "The device ran the case, and returned values that the specification does not allow."),
+        Verdict.FAIL: Wording("Fail", "✗", "The device did what the specification does not allow; the reason says what."),
         Verdict.CRASH: Wording("Crash", "▼", "The process that held the device died while it ran this case."),
         Verdict.DEVICE_LOST: Wording("Device lost", "↯", "The device was lost in this case, even when nothing else ran."),
         Verdict.TIMEOUT: Wording("Timeout", "◷", "The device did not answer in time, and its process was ended."),
@@ -34,7 +34,7 @@ WORDING: Mapping[Verdict, Wording] = MappingProxyType(
         Verdict.RESOURCE_ERROR: Wording("Out of memory", "□", "The device ran out of memory in this case, even when nothing else ran."),
         Verdict.ERROR: Wording("Suite error", "!", "The suite itself failed in this case. This says nothing about the device."),
         Verdict.UNEXPECTED_PASS: Wording(
-            "Unexpected pass", "?", "The case passed, although the driver's known failures say that it fails: their list is out of date."
+            "Unexpected pass", "?", "The case did not fail, although the driver's known failures say that it fails: their list is out of date."
         ),
         Verdict.KNOWN_FAIL: Wording("Known fail", "~", "The driver failed as its list of known failures says; the reason says how."),
         Verdict.QUALITY_WARNING: Wording(

@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
     seed, first = (_whole(option, text) for option, text in (("--seed", options.seed), ("--from", options.first)))
     count, most = at_least_one("--count", options.count), at_least_one("--maxfail", options.maxfail)
     settings = checked_settings({**vars(options), "tier": None, "isolation": None})
-    if not isinstance(settings.spec, DeviceSpec):
+    if not isinstance(settings.spec, DeviceSpec) or settings.spec.compiles_only:
         raise CtsError(f"fuzz runs shaders, and {settings.description.name} does not run any: choose another --device")
     asked = _Run(subject, seed, settings, options.out)
     _check(asked.reports)

@@ -103,7 +103,7 @@ def _first(case: Case, judged: Callable[[Case], Ending], settings: Settings) -> 
 
 
 def _has_dispatches(case: Case, settings: Settings) -> bool:
-    return case.definition.kind is CaseKind.KERNEL and isinstance(settings.spec, DeviceSpec)
+    return case.definition.kind is CaseKind.KERNEL and isinstance(settings.spec, DeviceSpec) and not settings.spec.compiles_only
 
 
 def _report(first: Case, smallest: Smallest, left: Fewest | None, settings: Settings) -> list[str]:

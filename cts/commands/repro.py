@@ -94,8 +94,8 @@ def run(options: argparse.Namespace) -> int:
         recording.append(Recording(device))
         return recording[-1]
 
-    # Other kinds of cases have no results in memory, and validators run nothing.
-    runs = case.definition.kind is CaseKind.KERNEL and isinstance(settings.spec, DeviceSpec)
+    # Other kinds of cases have no results in memory, and validators and devices that only compile run nothing.
+    runs = case.definition.kind is CaseKind.KERNEL and isinstance(settings.spec, DeviceSpec) and not settings.spec.compiles_only
     holder = DeviceHolder(open_recording) if runs else inner
     result = judge(case, holder, settings.front_end, settings.tier)
     if not options.no_known_failures:

@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace, job: Job) -> int:
     kind, _, profile = options.device.partition(":")
     is_embedded = kind == EMBEDDED
-    choice = None if is_embedded else choose(options.device)
+    choice = None if is_embedded else _running(options.device)
     if options.no_examine and (is_embedded or options.against):
         raise CtsError("--no-examine leaves out the embedded device, which --device embedded and --against embedded need")
     size = job.kernel.required_subgroup_size or (None if choice is None else choice.description.subgroup_size)
@@ -109,9 +109,20 @@ def _run(options: argparse.Namespace, job: Job) -> int:
     return int((examined is not None and examined.is_wrong) or any(one.is_wrong for one in left))
 
 
+def _running(device: str) -> Choice:
+    """Return the device that the user names.
+
+    Raises:
+        CtsError: it runs nothing, or there is no such device.
+    """
+    choice = choose(device)
+    if not isinstance(choice.spec, DeviceSpec) or choice.spec.compiles_only:
+        raise CtsError(f"--device {device}: it judges modules without running them; name another device")
+    return choice
+
+
 def _on_device(choice: Choice, options: argparse.Namespace, job: Job, examined: Examined | None) -> Left:
-    if not isinstance(choice.spec, DeviceSpec):
-        raise CtsError(f"--device {options.device}: it judges modules without running them; name another device")
+    assert isinstance(choice.spec, DeviceSpec), "it runs shaders"
     seconds = seconds_of("--step-timeout", options.step_timeout, DEFAULT_STEP_TIMEOUT)
     device: Device = IsolatedDevice(choice.spec, seconds, choice.description)
     try:

@@ -8,6 +8,7 @@ from cts.verdict.verdict import Verdict
 from reports.causes.boxes import Inside, phrase
 
 _DO: Mapping[Verdict, tuple[str, str]] = {
+    Verdict.COMPILED: ("compiles", "compile"),
     Verdict.QUALITY_WARNING: ("is a quality warning", "are quality warnings"),
     Verdict.UNEXPECTED_PASS: ("passes unexpectedly", "pass unexpectedly"),
     Verdict.RESOURCE_ERROR: ("runs out of memory", "run out of memory"),

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import pytest
 
 from cts import judges
-from cts.devices.compile_only.chips import find
+from cts.devices.compile_only.chips import chip_named, find
 from cts.devices.compile_only.missing import NotInstalled
 from cts.devices.device import DeviceError, NoSuchDevice, compiling
 from cts.devices.layout_conversion import missing_for
@@ -80,6 +80,13 @@ def test_a_chip_without_its_driver_names_the_package(machine, monkeypatch):
     with pytest.raises(NotInstalled) as raised:
         choose("compile-only:nvk-ampere")
     assert "mesa-vulkan-drivers" in {package for part in raised.value.missing for package in part.packages}
+
+
+def test_a_variable_that_names_no_driver_is_named_instead_of_a_package(tmp_path):
+    with pytest.raises(DeviceError) as raised:
+        find(chip_named("gfx1201"), {"VK_DRIVER_FILES": str(tmp_path / "none.json")})
+    assert "VK_DRIVER_FILES" in str(raised.value)
+    assert not isinstance(raised.value, NotInstalled)
 
 
 def test_an_unknown_chip_names_the_known_ones(machine):

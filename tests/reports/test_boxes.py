@@ -69,6 +69,11 @@ def test_a_box_says_how_many_fail_and_pass():
     assert sentence == "12 of 12 cases with stride:padded and use:a fail; 0 pass"
 
 
+def test_cases_that_only_compiled_did_not_fail():
+    (sentence,) = decided([Inside("x", (), 12, 0, 0)], 0, Verdict.COMPILED, 1)
+    assert "fail" not in sentence
+
+
 # Explanations
 
 

@@ -94,7 +94,16 @@ def test_an_instruction_that_radv_repeats_counts_each_time():
 
 
 @pytest.mark.parametrize(
-    "instruction", [" r0 = atom.add.global.b32 [r1] r2", " r0 = ld.generic.b32 [r1]", "       call L9", " r0..4 = tex r1"]
+    "instruction",
+    [
+        " r0 = atom.add.global.b32 [r1] r2",
+        " r0 = ld.generic.b32 [r1]",
+        "       call L9",
+        " r0..4 = tex r1",
+        " r0 = ldg.b32 [r1]",
+        " ur0 = uld.global.b32 [ur2]",
+        " utmaldg.2d [ur0] [ur2]",
+    ],
 )
 def test_nvk_instructions_that_may_load_or_jump_anywhere_are_unknown(instruction: str):
     assert summarised(nvk.read(f"block.u 0 L0 [] -> {{\n{instruction} // delay=1\n}} -> []\n", 32)).unknown
@@ -119,7 +128,13 @@ def test_anv_instructions_that_may_load_or_jump_anywhere_are_unknown(line: str):
 
 @pytest.mark.parametrize(
     "instruction",
-    ["       membar.sc..cta", "@!p0   st.global.a64.b32 [r0+ur0..2] r1", " r0 = ld.shared.b32 [r1]", " ur0 = ldc.b32 c[0x1][+0x0]"],
+    [
+        "       membar.sc..cta",
+        "@!p0   st.global.a64.b32 [r0+ur0..2] r1",
+        " r0 = ld.shared.b32 [r1]",
+        " ur0 = ldc.b32 c[0x1][+0x0]",
+        " r0..2 = ldsm.16.m8n8.x2 [r1]",
+    ],
 )
 def test_nvk_instructions_that_load_no_input_count_nothing(instruction: str):
     assert summarised(nvk.read(f"block.u 0 L0 [] -> {{\n{instruction} // delay=1\n}} -> []\n", 32)) == Code()

@@ -156,6 +156,11 @@ def find(chip: Chip, environment: Mapping[str, str] = os.environ) -> Mapping[str
         library = _library(chip.driver, environment) if chip.driver.library else built_stand_in(environment)
     except NotInstalled as error:
         missing += error.missing
+    if manifest is None and (named := environment.get(driver_files.VARIABLE)):
+        raise DeviceError(
+            f"--device {chip.device}: {driver_files.VARIABLE} is {named}, which names no manifest {chip.driver.manifest}_icd.json: "
+            "name one, or unset the variable"
+        )
     if manifest is None or library is None:
         raise NotInstalled(f"--device {chip.device}: {NotInstalled.of(missing)}", missing)
     if set(str(library)) & set(" :"):

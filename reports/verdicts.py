@@ -34,7 +34,9 @@ WORDING: Mapping[Verdict, Wording] = MappingProxyType(
         Verdict.RESOURCE_ERROR: Wording("Out of memory", "□", "The device ran out of memory in this case, even when nothing else ran."),
         Verdict.ERROR: Wording("Suite error", "!", "The suite itself failed in this case. This says nothing about the device."),
         Verdict.UNEXPECTED_PASS: Wording(
-            "Unexpected pass", "?", "The case did not fail, although the driver's known failures say that it fails: their list is out of date."
+            "Unexpected pass",
+            "?",
+            "The case did not fail, although the driver's known failures say that it fails: their list is out of date.",
         ),
         Verdict.KNOWN_FAIL: Wording("Known fail", "~", "The driver failed as its list of known failures says; the reason says how."),
         Verdict.QUALITY_WARNING: Wording(

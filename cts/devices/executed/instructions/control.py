@@ -1,0 +1,184 @@
+"""Instructions that end a block of straight code: branches, calls, barriers, the end; and those that change or read the wave's own state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+from cts.devices.executed.encoding.decoder import Instruction
+from cts.devices.executed.errors import NotModelled
+from cts.devices.executed.instructions.meaning import Step
+from cts.devices.executed.operands import scalar, write_scalar
+from cts.devices.executed.wave import VCC, Wave
+
+
+class Signal(Enum):
+    """What the wave tells its workgroup at the end of a block."""
+
+    END = "end"
+    BARRIER = "barrier"
+
+
+Ending = Callable[[Wave], Signal | None]
+"""Sets the address of the next instruction."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A branch to an address relative to the next instruction, in words."""
+
+    condition: Callable[[Wave], bool]
+
+    def ending(self, instruction: Instruction, following: int) -> Ending:
+        """Return the function for a branch whose next instruction in memory is at ``following``."""
+        offset = (instruction["simm16"] ^ 0x8000) - 0x8000
+        target, condition = following + 4 * offset, self.condition
+
+        def end(wave: Wave) -> None:
+            wave.pc = target if condition(wave) else following
+
+        return end
+
+
+@dataclass(frozen=True)
+class Call:
+    """An instruction that writes the address of the next one, jumps to an address, or both."""
+
+    writes: bool
+    jumps: bool
+
+    def ending(self, instruction: Instruction, following: int) -> Ending:
+        """Return the function for this instruction; see Branch."""
+        target = scalar(instruction["ssrc0"], 64) if self.jumps else lambda wave: following
+        write = write_scalar(instruction["sdst"], 64)
+
+        def end(wave: Wave) -> None:
+            to = target(wave)
+            if self.writes:
+                write(wave, following)
+            wave.pc = to
+
+        return end
+
+
+@dataclass(frozen=True)
+class Stop:
+    """An instruction at which the wave ends or waits for others."""
+
+    signal: Signal
+
+    def ending(self, instruction: Instruction, following: int) -> Ending:
+        """Return the function for this instruction; see Branch."""
+
+        def end(wave: Wave) -> Signal:
+            wave.pc = following
+            return self.signal
+
+        return end
+
+
+def _vcc(wave: Wave) -> int:
+    return wave.pair(VCC) if wave.lanes == 64 else wave.scalars[VCC]
+
+
+ENDINGS: Mapping[str, Branch | Call | Stop] = MappingProxyType(
+    {
+        "s_branch": Branch(lambda wave: True),
+        "s_cbranch_scc0": Branch(lambda wave: not wave.scc),
+        "s_cbranch_scc1": Branch(lambda wave: bool(wave.scc)),
+        "s_cbranch_vccz": Branch(lambda wave: not _vcc(wave)),
+        "s_cbranch_vccnz": Branch(lambda wave: bool(_vcc(wave))),
+        "s_cbranch_execz": Branch(lambda wave: not wave.exec),
+        "s_cbranch_execnz": Branch(lambda wave: bool(wave.exec)),
+        "s_getpc_b64": Call(writes=True, jumps=False),
+        "s_setpc_b64": Call(writes=False, jumps=True),
+        "s_swappc_b64": Call(writes=True, jumps=True),
+        "s_endpgm": Stop(Signal.END),
+        "s_barrier": Stop(Signal.BARRIER),
+        "s_barrier_wait": Stop(Signal.BARRIER),
+    }
+)
+
+IGNORED = frozenset(
+    """s_nop s_clause s_delay_alu s_setprio s_sleep s_set_inst_prefetch_distance s_icache_inv s_dcache_inv s_gl1_inv v_nop v_pipeflush
+    s_waitcnt s_waitcnt_depctr s_waitcnt_vscnt s_wait_idle s_wait_alu s_wait_loadcnt s_wait_storecnt s_wait_samplecnt s_wait_expcnt
+    s_wait_dscnt s_wait_kmcnt s_wait_loadcnt_dscnt s_wait_storecnt_dscnt s_barrier_signal
+    buffer_gl0_inv buffer_gl1_inv global_inv global_wb global_wbinv""".split()
+)
+"""Instructions without an effect where all is done in order, and each result is there at once."""
+
+_FLOAT_MODE = 1
+"""The hardware register MODE."""
+
+_DEALLOCATE = 3
+"""The message that the wave needs its vector registers no more."""
+
+
+@dataclass(frozen=True)
+class SetMode:
+    """An instruction that writes bits of FLOAT_MODE: s_round_mode and s_denorm_mode."""
+
+    lowest: int
+
+    def prepare(self, instruction: Instruction) -> Step:
+        """Return a function that executes the instruction; see Meaning."""
+        value = (instruction["simm16"] & 15) << self.lowest
+
+        def step(wave: Wave) -> None:
+            wave.mode = wave.mode & ~(15 << self.lowest) | value
+
+        return step
+
+
+@dataclass(frozen=True)
+class HardwareRegister:
+    """An instruction that reads or writes a part of a hardware register; only MODE is there."""
+
+    writes: bool
+
+    def prepare(self, instruction: Instruction) -> Step:
+        """Return a function that executes the instruction; see Meaning."""
+        which = instruction["simm16"]
+        register, offset, width = which & 63, which >> 6 & 31, (which >> 11) + 1
+        if register != _FLOAT_MODE:
+            raise NotModelled(f"{instruction.mnemonic} of hardware register {register}")
+        mask = (1 << width) - 1 << offset
+        if not self.writes:
+            write = write_scalar(instruction["sdst"], 32)
+            return lambda wave: write(wave, (wave.mode & mask) >> offset)
+        literal = instruction.literal
+        read = scalar(instruction["sdst"], 32) if literal is None else lambda wave: literal
+
+        def step(wave: Wave) -> None:
+            wave.mode = wave.mode & ~mask | read(wave) << offset & mask
+
+        return step
+
+
+@dataclass(frozen=True)
+class Message:
+    """s_sendmsg, for the one message that changes nothing."""
+
+    def prepare(self, instruction: Instruction) -> Step:
+        """Return a function that does nothing.
+
+        Raises:
+            NotModelled: it is another message.
+        """
+        if instruction["simm16"] != _DEALLOCATE:
+            raise NotModelled(f"s_sendmsg {instruction['simm16']}")
+        return lambda wave: None
+
+
+STATE: Mapping[str, SetMode | HardwareRegister | Message] = MappingProxyType(
+    {
+        "s_round_mode": SetMode(0),
+        "s_denorm_mode": SetMode(4),
+        "s_getreg_b32": HardwareRegister(writes=False),
+        "s_setreg_b32": HardwareRegister(writes=True),
+        "s_setreg_imm32_b32": HardwareRegister(writes=True),
+        "s_sendmsg": Message(),
+    }
+)

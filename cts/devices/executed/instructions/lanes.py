@@ -1,0 +1,171 @@
+"""Instructions that move data between lanes, or between lanes and scalar registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from cts.devices.executed.arrays import Array
+from cts.devices.executed.encoding.decoder import Instruction
+from cts.devices.executed.instructions.meaning import Step
+from cts.devices.executed.operands import FIRST_VECTOR, KINDS, scalar, vector, write_scalar, write_vector
+from cts.devices.executed.wave import Wave
+
+_B32, _B16 = KINDS["b32"], KINDS["b16"]
+
+
+@dataclass(frozen=True)
+class Custom:
+    """An instruction with its own function to prepare it."""
+
+    function: Callable[[Instruction], Step]
+
+    def prepare(self, instruction: Instruction) -> Step:
+        """Return a function that executes the instruction; see Meaning."""
+        return self.function(instruction)
+
+
+def _read_lane(instruction: Instruction) -> Step:
+    read, lane = vector(instruction["src0"], _B32), scalar(instruction["src1"], 32)
+    write = write_scalar(instruction["vdst"], 32)
+
+    def step(wave: Wave) -> None:
+        values = read(wave)
+        write(wave, int(values[lane(wave) % wave.lanes % len(values)]))
+
+    return step
+
+
+def _read_first_lane(instruction: Instruction) -> Step:
+    read, write = vector(instruction["src0"], _B32, instruction.literal), write_scalar(instruction["vdst"], 32)
+
+    def step(wave: Wave) -> None:
+        values, active = read(wave), wave.exec
+        first = (active & -active).bit_length() - 1 if active else 0
+        write(wave, int(values[first % len(values)]))
+
+    return step
+
+
+def _write_lane(instruction: Instruction) -> Step:
+    value, lane = scalar(instruction["src0"], 32, instruction.literal), scalar(instruction["src1"], 32)
+    register = instruction["vdst"]
+
+    def step(wave: Wave) -> None:
+        wave.u32[register, lane(wave) % wave.lanes] = value(wave)
+
+    return step
+
+
+def _permute_rows(other: bool) -> Callable[[Instruction], Step]:
+    """Return what prepares v_permlane16 or, of the other row in each pair, v_permlanex16."""
+
+    def prepare(instruction: Instruction) -> Step:
+        read, low, high = vector(instruction["src0"], _B32), scalar(instruction["src1"], 32), scalar(instruction["src2"], 32)
+        write = write_vector(instruction["vdst"], _B32)
+        inactive, zero_outside = instruction["op_sel"] & 1, instruction["op_sel"] & 2
+
+        def step(wave: Wave) -> None:
+            both = low(wave) | high(wave) << 32
+            lane = np.arange(wave.lanes)
+            selects = np.array([both >> 4 * place & 15 for place in range(16)])
+            source = ((lane & ~15) ^ (16 if other else 0)) + selects[lane & 15]
+            value = read(wave)[source]
+            if not inactive and not wave.full:
+                there = wave.active[source]
+                # Without bound control, lanes whose source is inactive keep their value.
+                kept = np.uint32(0) if zero_outside else wave.u32[instruction["vdst"]]
+                value = np.where(there, value, kept)
+            write(wave, value)
+
+        return step
+
+    return prepare
+
+
+def _permute_halves(instruction: Instruction) -> Step:
+    read, write = vector(instruction["src0"], _B32), write_vector(instruction["vdst"], _B32)
+    return lambda wave: write(wave, np.roll(read(wave), 32) if wave.lanes == 64 else read(wave))
+
+
+def _swap(instruction: Instruction) -> Step:
+    first, second = instruction["vdst"], instruction["src0"] - FIRST_VECTOR
+    write_first, write_second = write_vector(first, _B32), write_vector(second, _B32)
+
+    def step(wave: Wave) -> None:
+        old = wave.u32[first].copy()
+        write_first(wave, wave.u32[second])
+        write_second(wave, old)
+
+    return step
+
+
+def _swap_halves(instruction: Instruction) -> Step:
+    places = [(code & 0x7F, bool(code & 0x80)) for code in (instruction["vdst"], instruction["src0"] - FIRST_VECTOR)]
+    reads = [vector(FIRST_VECTOR + register, _B16, None, high) for register, high in places]
+    writes = [write_vector(register, _B16, high) for register, high in places]
+
+    def step(wave: Wave) -> None:
+        old = reads[0](wave).copy()
+        writes[0](wave, reads[1](wave))
+        writes[1](wave, old)
+
+    return step
+
+
+def _through_memory(push: bool) -> Callable[[Instruction], Step]:
+    """Return what prepares ds_permute (each lane sends) or ds_bpermute (each lane fetches)."""
+
+    def prepare(instruction: Instruction) -> Step:
+        address, data, register = instruction["addr"], instruction["data0"], instruction["vdst"]
+        offset, write = instruction["offset0"] | instruction["offset1"] << 8, write_vector(register, _B32)
+
+        def step(wave: Wave) -> None:
+            lane = (wave.u32[address] + np.uint32(offset) >> 2) % wave.lanes
+            source = np.where(wave.active, wave.u32[data], np.uint32(0))
+            result: Array = np.zeros(wave.lanes, np.uint32)
+            if push:
+                result[lane[wave.active]] = source[wave.active]
+            else:
+                result = source[lane]
+            write(wave, result)
+
+        return step
+
+    return prepare
+
+
+def _swizzle(instruction: Instruction) -> Step:
+    """Prepare ds_swizzle in its two oldest modes: quads, or and, or and xor of the lane's lowest five bits."""
+    pattern = instruction["offset0"] | instruction["offset1"] << 8
+    data, write = instruction["addr"], write_vector(instruction["vdst"], _B32)
+
+    def step(wave: Wave) -> None:
+        lane = np.arange(wave.lanes)
+        if pattern & 0x8000:
+            source = (lane & ~3) + (pattern >> 2 * (lane & 3) & 3)
+        else:
+            source = (lane & ~31) + (((lane & pattern & 31) | pattern >> 5 & 31) ^ (pattern >> 10 & 31))
+        write(wave, np.where(wave.active[source], wave.u32[data][source], np.uint32(0)))
+
+    return step
+
+
+LANES: Mapping[str, Custom] = MappingProxyType(
+    {
+        "v_readlane_b32": Custom(_read_lane),
+        "v_readfirstlane_b32": Custom(_read_first_lane),
+        "v_writelane_b32": Custom(_write_lane),
+        "v_permlane16_b32": Custom(_permute_rows(other=False)),
+        "v_permlanex16_b32": Custom(_permute_rows(other=True)),
+        "v_permlane64_b32": Custom(_permute_halves),
+        "v_swap_b32": Custom(_swap),
+        "v_swap_b16": Custom(_swap_halves),
+        "ds_permute_b32": Custom(_through_memory(push=True)),
+        "ds_bpermute_b32": Custom(_through_memory(push=False)),
+        "ds_swizzle_b32": Custom(_swizzle),
+    }
+)

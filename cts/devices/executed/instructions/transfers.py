@@ -397,11 +397,11 @@ class TransposedLoad:
                 data, places, _ = access(4 * number, 4)
                 words.append(gather(data, places[:32], 4))
             rows = np.stack(words, axis=1)
-            tiles = rows.view(np.uint16).reshape(4, 8, 8) if size == 2 else rows.view(np.uint8).reshape(2, 8, 2, 8)
             if size == 2:
-                result = tiles.transpose(0, 2, 1)
+                result = rows.view(np.uint16).reshape(4, 8, 8).transpose(0, 2, 1)
             else:
-                result = tiles.transpose(0, 2, 3, 1)
+                # Two tiles of 16 lanes: the upper part of the row, which half of the row, the lower part of the row; then the column.
+                result = rows.view(np.uint8).reshape(2, 2, 2, 4, 8).transpose(0, 2, 4, 1, 3)
             per_lane = np.ascontiguousarray(result).reshape(32, 8).view(np.uint32).reshape(32, -1)
             if wave.lanes == 64:
                 half = per_lane.shape[1] // 2

@@ -109,7 +109,8 @@ def _source(instruction: Instruction, code: int, kind: Kind, place: int) -> tupl
     word = instruction.dpp if place == 0 else None
     register = code if word is None else FIRST_VECTOR + (word & 0xFF)
     long = instruction.format == "VOP3"
-    high = bool(instruction["op_sel"] >> place & 1) if long else False
+    # Where a result is a mask, its register is where the selections of halves are.
+    high = long and kind.bits == 16 and bool(instruction["op_sel"] >> place & 1)
     if not long and kind.bits == 16 and register >= FIRST_VECTOR:
         register, high = register & ~0x80, bool(register & 0x80)
     read = vector(register, kind, instruction.literal, high)

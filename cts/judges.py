@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from cts.devices.compile_only.chips import chip_named, find
-from cts.devices.executed.environment import executing
 from cts.devices.device import DeviceDescription, DeviceError, Judge, NoSuchDevice, compiling
+from cts.devices.executed.environment import executing
 from cts.devices.listing import ASKING_SECONDS, BrokenDevice, DeviceListing, VulkanDevices, list_vulkan
 from cts.devices.spec import COMPILE_ONLY, DEFAULT_PROFILE, EMBEDDED, EXECUTED, DeviceSpec
 from cts.opening import list_profiles, open_device

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from cts.devices.device import Finding
 from cts.devices.executed.gpu import Gpu
 from cts.devices.executed.memory import Memory
 from cts.devices.executed.submissions import Submissions
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
-from cts.devices.device import Finding
 from cts.devices.vulkan.device import VulkanDevice
 from generators.kernel import Dispatch, Kernel, Outcome
 

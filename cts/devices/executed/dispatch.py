@@ -103,8 +103,9 @@ def _wave(dispatch: Dispatch, group: Workgroup, ids: tuple[int, int, int], numbe
     else:
         for axis in wanted:
             wave.scalars[count], count = ids[axis], count + 1
-        if dispatch.field(10):
-            wave.scalars[count] = dispatch.waves | number << 6 | number << 20
+    if dispatch.field(10):
+        # The number of waves, and the wave's own number, which RDNA3 has in two places.
+        wave.scalars[count] = dispatch.waves | number << 6 | number << 20
     x, y, _ = dispatch.size
     linear = np.arange(number * dispatch.lanes, (number + 1) * dispatch.lanes, dtype=np.uint32)
     there: Array = linear < dispatch.size[0] * dispatch.size[1] * dispatch.size[2]

@@ -11,7 +11,6 @@ import numpy as np
 from cts.devices.executed.arrays import Array
 from cts.devices.executed.errors import NotModelled
 
-
 ADDRESSES = (1 << 48) - 1
 """The bits of an address that count: the others repeat bit 47, or are left out."""
 

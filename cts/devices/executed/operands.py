@@ -167,7 +167,9 @@ def _vector_register(register: int, kind: Kind, high: bool) -> Read:
         return pair
     view = {"b": "u"}.get(kind.name[0], kind.name[0]) + str(kind.bits)
     if kind.bits == 32:
-        return {"u32": lambda wave: wave.u32[register], "i32": lambda wave: wave.i32[register], "f32": lambda wave: wave.f32[register]}[view]
+        return {"u32": lambda wave: wave.u32[register], "i32": lambda wave: wave.i32[register], "f32": lambda wave: wave.f32[register]}[
+            view
+        ]
     half = int(high)
     return {
         "u16": lambda wave: wave.u16[register, :, half],

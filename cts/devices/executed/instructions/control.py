@@ -102,10 +102,38 @@ ENDINGS: Mapping[str, Branch | Call | Stop] = MappingProxyType(
 )
 
 IGNORED = frozenset(
-    """s_nop s_clause s_delay_alu s_setprio s_sleep s_set_inst_prefetch_distance s_icache_inv s_dcache_inv s_gl1_inv v_nop v_pipeflush
-    s_waitcnt s_waitcnt_depctr s_waitcnt_vscnt s_wait_idle s_wait_alu s_wait_loadcnt s_wait_storecnt s_wait_samplecnt s_wait_expcnt
-    s_wait_dscnt s_wait_kmcnt s_wait_loadcnt_dscnt s_wait_storecnt_dscnt s_barrier_signal
-    buffer_gl0_inv buffer_gl1_inv global_inv global_wb global_wbinv""".split()
+    [
+        "s_nop",
+        "s_clause",
+        "s_delay_alu",
+        "s_setprio",
+        "s_sleep",
+        "s_set_inst_prefetch_distance",
+        "s_icache_inv",
+        "s_dcache_inv",
+        "s_gl1_inv",
+        "v_nop",
+        "v_pipeflush",
+        "s_waitcnt",
+        "s_waitcnt_depctr",
+        "s_waitcnt_vscnt",
+        "s_wait_idle",
+        "s_wait_alu",
+        "s_wait_loadcnt",
+        "s_wait_storecnt",
+        "s_wait_samplecnt",
+        "s_wait_expcnt",
+        "s_wait_dscnt",
+        "s_wait_kmcnt",
+        "s_wait_loadcnt_dscnt",
+        "s_wait_storecnt_dscnt",
+        "s_barrier_signal",
+        "buffer_gl0_inv",
+        "buffer_gl1_inv",
+        "global_inv",
+        "global_wb",
+        "global_wbinv",
+    ]
 )
 """Instructions without an effect where all is done in order, and each result is there at once."""
 

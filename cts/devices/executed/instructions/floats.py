@@ -138,7 +138,10 @@ def _packed(low: Array, high: Array) -> Array:
 def _packed_towards_zero(wave: Wave, low: Array, high: Array) -> Array:
     if not F32.denormals(wave) & 1:
         low, high = F32.flushed(low), F32.flushed(high)
-    both = (rounded(np.array(np.broadcast_to(half, high.shape if half is low else low.shape), np.float64), F16.dtype, ZERO) for half in (low, high))
+    both = (
+        rounded(np.array(np.broadcast_to(half, high.shape if half is low else low.shape), np.float64), F16.dtype, ZERO)
+        for half in (low, high)
+    )
     return _packed(*(np.ascontiguousarray(half) for half in both))
 
 

@@ -158,7 +158,9 @@ def _replicated_quads(a: int, bits: int) -> int:
 
 def _logic(names: Mapping[str, Callable[[int, int], int]]) -> dict[str, Scalar]:
     return {
-        f"s_{name}_b{bits}": Scalar(f"b{bits} <- b{bits} b{bits}", function, "nonzero") for name, function in names.items() for bits in (32, 64)
+        f"s_{name}_b{bits}": Scalar(f"b{bits} <- b{bits} b{bits}", function, "nonzero")
+        for name, function in names.items()
+        for bits in (32, 64)
     }
 
 
@@ -209,7 +211,9 @@ SCALARS: Mapping[str, Scalar | SaveExec | ScalarFloat] = MappingProxyType(
         **dict.fromkeys(
             ("s_addc_u32", "s_add_co_ci_u32"), Scalar("u32 <- u32 u32 scc", lambda a, b, c: (a + b + c, a + b + c > _M32), "returned")
         ),
-        **dict.fromkeys(("s_subb_u32", "s_sub_co_ci_u32"), Scalar("u32 <- u32 u32 scc", lambda a, b, c: (a - b - c, a < b + c), "returned")),
+        **dict.fromkeys(
+            ("s_subb_u32", "s_sub_co_ci_u32"), Scalar("u32 <- u32 u32 scc", lambda a, b, c: (a - b - c, a < b + c), "returned")
+        ),
         **dict.fromkeys(("s_addk_i32", "s_addk_co_i32"), Scalar("i32 <- dst:i32 simm:i32", _signed_sum, "returned")),
         "s_mulk_i32": Scalar("i32 <- dst:i32 simm:i32", operator.mul),
         "s_movk_i32": Scalar("i32 <- simm:i32", lambda a: a),
@@ -222,7 +226,10 @@ SCALARS: Mapping[str, Scalar | SaveExec | ScalarFloat] = MappingProxyType(
         "s_mul_hi_i32": Scalar("i32 <- i32 i32", lambda a, b: a * b >> 32),
         "s_absdiff_i32": Scalar("i32 <- i32 i32", lambda a, b: abs(a - b), "nonzero"),
         "s_abs_i32": Scalar("i32 <- i32", abs, "nonzero"),
-        **{f"s_lshl{n}_add_u32": Scalar("u32 <- u32 u32", lambda a, b, n=n: ((a << n) + b, (a << n) + b > _M32), "returned") for n in range(1, 5)},
+        **{
+            f"s_lshl{n}_add_u32": Scalar("u32 <- u32 u32", lambda a, b, n=n: ((a << n) + b, (a << n) + b > _M32), "returned")
+            for n in range(1, 5)
+        },
         **{f"s_lshl_b{n}": Scalar(f"b{n} <- b{n} b32", lambda a, b, n=n: a << (b & n - 1), "nonzero") for n in (32, 64)},
         **{f"s_lshr_b{n}": Scalar(f"b{n} <- b{n} b32", lambda a, b, n=n: a >> (b & n - 1), "nonzero") for n in (32, 64)},
         **{f"s_ashr_i{n}": Scalar(f"i{n} <- i{n} b32", lambda a, b, n=n: a >> (b & n - 1), "nonzero") for n in (32, 64)},
@@ -242,11 +249,17 @@ SCALARS: Mapping[str, Scalar | SaveExec | ScalarFloat] = MappingProxyType(
         **{f"s_bitset1_b{n}": Scalar(f"b{n} <- b32 dst:b{n}", lambda a, old, n=n: old | 1 << (a & n - 1)) for n in (32, 64)},
         **{f"s_bitcmp0_b{n}": Scalar(f"scc <- b{n} b32", lambda a, b, n=n: not a >> (b & n - 1) & 1) for n in (32, 64)},
         **{f"s_bitcmp1_b{n}": Scalar(f"scc <- b{n} b32", lambda a, b, n=n: a >> (b & n - 1) & 1) for n in (32, 64)},
-        **{f"s_quadmask_b{n}": Scalar(f"b{n} <- b{n}", lambda a, n=n: sum(1 << p // 4 for p in range(0, n, 4) if a >> p & 15), "nonzero") for n in (32, 64)},
+        **{
+            f"s_quadmask_b{n}": Scalar(f"b{n} <- b{n}", lambda a, n=n: sum(1 << p // 4 for p in range(0, n, 4) if a >> p & 15), "nonzero")
+            for n in (32, 64)
+        },
         **{f"s_wqm_b{n}": Scalar(f"b{n} <- b{n}", lambda a, n=n: _replicated_quads(a, n), "nonzero") for n in (32, 64)},
         "s_bitreplicate_b64_b32": Scalar("b64 <- b32", _twice_each_bit),
-        **{f"s_{name}_{kind}": Scalar(f"{kind} <- {kind} {kind}", lambda a, b, c=c: (a, True) if c(a, b) else (b, False), "returned")
-           for name, c in (("min", operator.lt), ("max", operator.gt)) for kind in ("i32", "u32")},
+        **{
+            f"s_{name}_{kind}": Scalar(f"{kind} <- {kind} {kind}", lambda a, b, c=c: (a, True) if c(a, b) else (b, False), "returned")
+            for name, c in (("min", operator.lt), ("max", operator.gt))
+            for kind in ("i32", "u32")
+        },
         "s_sext_i32_i8": Scalar("i32 <- b32", lambda a: (a & 0xFF ^ 0x80) - 0x80),
         "s_sext_i32_i16": Scalar("i32 <- b32", lambda a: (a & 0xFFFF ^ 0x8000) - 0x8000),
         "s_pack_ll_b32_b16": Scalar("b32 <- b32 b32", lambda a, b: a & 0xFFFF | b << 16),

@@ -18,7 +18,6 @@ from cts.devices.executed.instructions.scalar import SCALARS
 from cts.devices.executed.instructions.transfers import transfers
 from cts.devices.executed.instructions.vector import Pair, Vector
 
-
 _MODIFIED = ("VOP1", "VOP2", "VOPC", "VOP3")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from cts.devices.executed.errors import NotModelled
 from cts.devices.executed.instructions.meaning import Step
 from cts.devices.executed.memory import ADDRESSES
 from cts.devices.executed.operands import scalar
-from cts.devices.executed.wave import NULL, SCALARS, Wave, Workgroup
+from cts.devices.executed.wave import NULL, Wave
 
 _ALL = (1 << 32) - 1
 
@@ -53,9 +53,6 @@ _SHAPES: Mapping[str, Shape] = MappingProxyType(
 )
 """Shape by the end of a mnemonic."""
 
-Place = Callable[[Wave, int], tuple[Array, Array, Array]]
-"""Takes the size of an element; returns the bytes of memory, each lane's first byte in them, and which lanes may access them."""
-
 
 def gather(data: Array, places: Array, size: int) -> Array:
     """Return the elements at some bytes as unsigned 32-bit numbers."""
@@ -75,10 +72,35 @@ def scatter(data: Array, places: Array, values: Array, size: int) -> None:
     data[places[:, np.newaxis] + np.arange(size)] = parts
 
 
-def load(wave: Wave, register: int, shape: Shape, values: Array, lanes: Array) -> None:
-    """Write loaded elements to the active lanes: zeros to the lanes that may not access memory."""
+@dataclass(frozen=True)
+class Part:
+    """A part of the lanes that access memory: all in one buffer.
+
+    Attributes:
+        data: the buffer's bytes.
+        places: the first byte of each of these lanes.
+        lanes: which lanes they are.
+    """
+
+    data: Array
+    places: Array
+    lanes: Array
+
+
+Access = Callable[[int, int], Iterable[Part]]
+"""Takes an offset in bytes and the size of an element, and returns where the lanes access memory. The others access none."""
+
+
+def loaded(wave: Wave, parts: Iterable[Part], size: int) -> Array:
+    """Return an element for each lane, 0 for lanes that access no memory."""
     whole = np.zeros(wave.lanes, np.uint32)
-    whole[lanes] = values
+    for part in parts:
+        whole[part.lanes] = gather(part.data, part.places, size)
+    return whole
+
+
+def load(wave: Wave, register: int, shape: Shape, whole: Array) -> None:
+    """Write loaded elements to the active lanes of a register."""
     if shape.signed:
         sign = np.uint32(1 << 8 * shape.size - 1)
         whole = (whole ^ sign) - sign
@@ -101,11 +123,10 @@ class Load:
             found = []
             for offset in offsets:
                 for number in range(shape.count):
-                    data, places, lanes = access(offset + 4 * number, shape.size)
-                    found.append((gather(data, places, shape.size), lanes))
+                    found.append(loaded(wave, access(offset + 4 * number, shape.size), shape.size))
             # The address may be in a register that the load writes.
-            for number, (values, lanes) in enumerate(found):
-                load(wave, register + number, shape, values, lanes)
+            for number, whole in enumerate(found):
+                load(wave, register + number, shape, whole)
 
         return step
 
@@ -124,34 +145,27 @@ class Store:
             access = place(wave)
             for register, offset in zip(registers, offsets, strict=True):
                 for number in range(shape.count):
-                    data, places, lanes = access(offset + 4 * number, shape.size)
                     values = wave.u32[register + number]
-                    scatter(data, places, (values >> 16 if shape.half else values)[lanes], shape.size)
+                    values = values >> 16 if shape.half else values
+                    for part in access(offset + 4 * number, shape.size):
+                        scatter(part.data, part.places, values[part.lanes], shape.size)
 
         return step
-
-
-Access = Callable[[int, int], tuple[Array, Array, Array]]
-"""Takes an offset in bytes and the size of an element; returns the bytes of memory, the first byte of each lane that accesses them, and
-which lanes do."""
 
 
 def _signed(value: int, bits: int) -> int:
     return (value ^ 1 << bits - 1) - (1 << bits - 1)
 
 
-def _none(wave: Wave) -> tuple[Array, Array, Array]:
-    return np.zeros(4, np.uint8), np.zeros(0, np.int64), np.zeros(wave.lanes, bool)
-
-
-def _at(wave: Wave, addresses: Array, lanes: Array, size: int) -> tuple[Array, Array, Array]:
-    """Return where these lanes access memory; their addresses are in one buffer."""
-    if not lanes.any():
-        return _none(wave)
-    chosen = addresses[lanes] & ADDRESSES
-    first, last = int(chosen.min()), int(chosen.max())
-    buffer = wave.group.memory.at(first, last + size - first)
-    return buffer.data, chosen - buffer.first, lanes
+def _at(wave: Wave, addresses: Array, lanes: Array, size: int) -> Iterator[Part]:
+    """Yield where these lanes access memory."""
+    addresses = addresses & ADDRESSES
+    left = lanes
+    while left.any():
+        buffer = wave.group.memory.at(int(addresses[left].min()), size)
+        inside = left & (addresses + size <= buffer.end)
+        yield Part(buffer.data, addresses[inside] - buffer.first, inside)
+        left = left & ~inside
 
 
 def buffer_place(instruction: Instruction, long_offset: bool) -> Callable[[Wave], Access]:
@@ -172,7 +186,7 @@ def buffer_place(instruction: Instruction, long_offset: bool) -> Callable[[Wave]
         base, records = descriptor(wave, resource)
         start = soffset(wave)
 
-        def access(further: int, size: int) -> tuple[Array, Array, Array]:
+        def access(further: int, size: int) -> Iterable[Part]:
             of_lanes = wave.u32[register].astype(np.int64) if has_offset else np.zeros(wave.lanes, np.int64)
             # Offsets wrap at 32 bits before they are checked.
             places = (of_lanes + offset + further & _ALL) + start
@@ -195,15 +209,20 @@ def descriptor(wave: Wave, register: int) -> tuple[int, int]:
     return low | (high & 0xFFFF) << 32, records
 
 
-def global_place(instruction: Instruction, long_offset: bool) -> Callable[[Wave], Access]:
-    """Return how a global instruction finds memory: by an address in each lane, or a scalar address and an offset in each lane."""
+def global_place(instruction: Instruction, long_offset: bool, count: int = 64) -> Callable[[Wave], Access]:
+    """Return how a global instruction finds memory: by an address in each lane, or a scalar address and an offset in each lane.
+
+    Args:
+        count: how many lanes access memory, the first ones.
+    """
     offset = _signed(instruction["offset"], 24 if long_offset else 13)
     register, base = instruction["vaddr"], instruction["saddr"]
 
     def place(wave: Wave) -> Access:
         low = wave.u32[register].astype(np.int64)
         addresses = low | wave.u32[register + 1].astype(np.int64) << 32 if base == NULL else low + (wave.pair(base) & ADDRESSES)
-        return lambda further, size: _at(wave, addresses + offset + further, wave.active, size)
+        lanes = wave.active & (np.arange(wave.lanes) < count)
+        return lambda further, size: _at(wave, addresses + offset + further, lanes, size)
 
     return place
 
@@ -216,10 +235,10 @@ def lds_place(instruction: Instruction) -> Callable[[Wave], Access]:
         data = wave.group.lds
         base = wave.u32[register].astype(np.int64)
 
-        def access(further: int, size: int) -> tuple[Array, Array, Array]:
+        def access(further: int, size: int) -> Iterable[Part]:
             places = base + further
             lanes = wave.active & (places + size <= len(data))
-            return data, places[lanes], lanes
+            return (Part(data, places[lanes], lanes),)
 
         return access
 
@@ -347,9 +366,8 @@ class Atomic:
         update = _UPDATES.get(verb)
 
         def step(wave: Wave) -> None:
-            memory, places, lanes = place(wave)(offset, bits // 8)
-            olds = []
-            for start, lane in zip(places.tolist(), np.flatnonzero(lanes).tolist(), strict=True):
+            olds = np.zeros(wave.lanes, np.uint64)
+            for memory, start, lane in _cells(place(wave)(offset, bits // 8)):
                 cell = memory[start : start + bits // 8]
                 old = int.from_bytes(cell.tobytes(), "little", signed=signed)
                 if compares:
@@ -358,13 +376,19 @@ class Atomic:
                     assert update is not None
                     new = update(old, _lane(wave, data, lane, bits, signed))
                 cell[:] = np.frombuffer((new & (1 << bits) - 1).to_bytes(bits // 8, "little"), np.uint8)
-                olds.append(old & (1 << bits) - 1)
+                olds[lane] = old & (1 << bits) - 1
             if returns:
-                values = np.array(olds, np.uint64)
                 for number in range(bits // 32):
-                    load(wave, result + number, Shape(4), (values >> np.uint64(32 * number)).astype(np.uint32), lanes)
+                    load(wave, result + number, Shape(4), (olds >> np.uint64(32 * number)).astype(np.uint32))
 
         return step
+
+
+def _cells(parts: Iterable[Part]) -> Iterator[tuple[Array, int, int]]:
+    """Yield bytes of memory, first byte and lane of each lane that accesses memory."""
+    for part in parts:
+        for start, lane in zip(part.places.tolist(), np.flatnonzero(part.lanes).tolist(), strict=True):
+            yield part.data, start, lane
 
 
 def _lane(wave: Wave, register: int, lane: int, bits: int, signed: bool) -> int:
@@ -386,17 +410,13 @@ class TransposedLoad:
 
     def prepare(self, instruction: Instruction) -> Step:
         """Return a function that executes the instruction; see Meaning."""
-        place, register, size = global_place(instruction, True), instruction["vdst"], self.size
+        place, register, size = global_place(instruction, True, 32), instruction["vdst"], self.size
 
         def step(wave: Wave) -> None:
             if not wave.full:
                 raise NotModelled(f"{instruction.mnemonic} with inactive lanes")
             access = place(wave)
-            words = []
-            for number in range(size * 2):
-                data, places, _ = access(4 * number, 4)
-                words.append(gather(data, places[:32], 4))
-            rows = np.stack(words, axis=1)
+            rows = np.stack([loaded(wave, access(4 * number, 4), 4)[:32] for number in range(size * 2)], axis=1)
             if size == 2:
                 result = rows.view(np.uint16).reshape(4, 8, 8).transpose(0, 2, 1)
             else:

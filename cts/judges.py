@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from cts.devices.compile_only.chips import chip_named, find
 from cts.devices.device import DeviceDescription, DeviceError, Judge, NoSuchDevice, compiling
+from cts.devices.executed.description import executed
 from cts.devices.executed.environment import executing
 from cts.devices.listing import ASKING_SECONDS, BrokenDevice, DeviceListing, VulkanDevices, list_vulkan
 from cts.devices.spec import COMPILE_ONLY, DEFAULT_PROFILE, EMBEDDED, EXECUTED, DeviceSpec
@@ -91,7 +92,8 @@ def choose(selector: str | None, seconds: float = ASKING_SECONDS) -> Choice:
 
     Args:
         selector: ``embedded``, ``embedded:PROFILE`` (a name or a path), ``spirv-val``, part of a Vulkan device's name, its UUID or its
-            number, ``compile-only:CHIP``, ``executed:CHIP``; None for the best Vulkan device with cooperative matrices, else the embedded device.
+            number, ``compile-only:CHIP``, ``executed:CHIP``; None for the best Vulkan device with cooperative matrices, else the embedded
+            device.
         seconds: how long the query of each Vulkan device may take.
 
     Raises:
@@ -108,15 +110,16 @@ def choose(selector: str | None, seconds: float = ASKING_SECONDS) -> Choice:
         spec = VALIDATORS[selector]
         return Choice(spec, open_judge(spec).description, f"--device {selector}")
     if kind == COMPILE_ONLY:
-        choice = _of_chip(selector, find(chip_named(profile)), profile, seconds)
-        return _compiling(choice.spec, choice.description, choice.why)
+        listing = _of_chip(selector, find(chip_named(profile)), profile, seconds)
+        return _compiling(listing.spec, listing.description, f"--device {selector}")
     if kind == EXECUTED:
-        return _of_chip(selector, executing(profile), profile, seconds)
+        listing = _of_chip(selector, executing(profile), profile, seconds)
+        return Choice(listing.spec, executed(listing.description, chip_named(profile)), f"--device {selector}")
     listing = _named(selector, list_vulkan(seconds))
     return Choice(listing.spec, listing.description, f"--device {selector}")
 
 
-def _of_chip(selector: str, environment: Mapping[str, str], name: str, seconds: float) -> Choice:
+def _of_chip(selector: str, environment: Mapping[str, str], name: str, seconds: float) -> DeviceListing:
     """Return the device of a chip whose driver starts without it in a process with these variables.
 
     Raises:
@@ -127,7 +130,7 @@ def _of_chip(selector: str, environment: Mapping[str, str], name: str, seconds: 
         why = found.absent or _broken(found.broken) or "no device"
         raise BrokenDriver(f"--device {selector}: its driver does not start: {why}", found.broken)
     listing = found.devices[0]
-    return Choice(replace(listing.spec, chip=name), listing.description, f"--device {selector}")
+    return replace(listing, spec=replace(listing.spec, chip=name))
 
 
 def _compiling(spec: DeviceSpec, description: DeviceDescription, why: str) -> Choice:

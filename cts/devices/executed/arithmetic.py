@@ -56,7 +56,7 @@ def _format(name: str, significand: int, shift: int) -> Format:
 F16, F32, F64 = _format("f16", 10, 2), _format("f32", 23, 0), _format("f64", 52, 2)
 
 Exact = Callable[..., Array]
-"""Takes operands as float64 and returns the result rounded to odd in float64: rounding it again gives the same as rounding the exact one."""
+"""Takes float64 operands, and returns the result rounded to odd in float64: rounding that is the same as rounding the exact result."""
 
 
 def modal(form: Format, exact: Exact, native: Callable[..., Array] | None = None, source: Format | None = None) -> Callable[..., Array]:

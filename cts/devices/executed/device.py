@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from cts.devices.compile_only.chips import chip_named
 from cts.devices.device import Finding
+from cts.devices.executed.description import executed
 from cts.devices.executed.gpu import Gpu
 from cts.devices.executed.memory import Memory
 from cts.devices.executed.submissions import Submissions
@@ -27,6 +29,7 @@ class ExecutedDevice(VulkanDevice):
         self._submissions = Submissions(memory, Gpu(memory, chip).execute)
         super().__init__(*arguments, **further)
         self._submissions.raise_failure()
+        self._description = executed(self._description, chip_named(chip))
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         """Run the dispatches; see cts.devices.device.Device.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -93,13 +94,13 @@ def scalar(code: int, bits: int, literal: int | None = None, signed: bool = Fals
     number = constant(code, KINDS[f"{'i' if signed else 'u'}{bits}"], literal)
     if number is not None:
         value = _signed(number, bits) if signed else number
-        return lambda wave: value
+        return lambda _: value
     if code == SCC:
         return lambda wave: wave.scc
     if code >= FIRST_VECTOR:
         raise NotModelled("a vector register as an operand of a scalar instruction")
     if code == NULL:
-        return lambda wave: 0
+        return lambda _: 0
     if bits == 64:
         return (lambda wave: _signed(wave.pair(code), 64)) if signed else (lambda wave: wave.pair(code))
     mask = (1 << bits) - 1
@@ -124,7 +125,7 @@ def write_scalar(code: int, bits: int) -> Callable[[Wave, int], None]:
         if code >= EXEC:
             wave.refresh()
 
-    return (lambda wave, value: None) if code == NULL else write
+    return (lambda *_: None) if code == NULL else write
 
 
 def vector(code: int, kind: Kind, literal: int | None = None, high: bool = False) -> Read:
@@ -145,7 +146,7 @@ def vector(code: int, kind: Kind, literal: int | None = None, high: bool = False
     if number is not None:
         value = np.array([number], unsigned).view(kind.dtype)
         value.flags.writeable = False
-        return lambda wave: value
+        return lambda _: value
     read = scalar(code, 64 if kind.bits == 64 else 32)
     shift, mask = 16 * high, (1 << kind.bits) - 1
     return lambda wave: np.array([read(wave) >> shift & mask], unsigned).view(kind.dtype)
@@ -162,20 +163,15 @@ def _vector_register(register: int, kind: Kind, high: bool) -> Read:
 
         def pair(wave: Wave) -> Array:
             low, up = wave.u32[register], wave.u32[register + 1]
-            return (low | up.astype(np.uint64) << np.uint64(32)).view(dtype)
+            both: Array = (low | up.astype(np.uint64) << np.uint64(32)).view(dtype)
+            return both
 
         return pair
-    view = {"b": "u"}.get(kind.name[0], kind.name[0]) + str(kind.bits)
+    view = operator.attrgetter({"b": "u"}.get(kind.name[0], kind.name[0]) + str(kind.bits))
     if kind.bits == 32:
-        return {"u32": lambda wave: wave.u32[register], "i32": lambda wave: wave.i32[register], "f32": lambda wave: wave.f32[register]}[
-            view
-        ]
+        return lambda wave: view(wave)[register]
     half = int(high)
-    return {
-        "u16": lambda wave: wave.u16[register, :, half],
-        "i16": lambda wave: wave.i16[register, :, half],
-        "f16": lambda wave: wave.f16[register, :, half],
-    }[view]
+    return lambda wave: view(wave)[register, :, half]
 
 
 def write_vector(register: int, kind: Kind, high: bool = False) -> Write:

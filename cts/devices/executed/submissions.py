@@ -78,9 +78,9 @@ class Fences:
         """
         if number == SYNCOBJ_CREATE:
             self._last += 1
-            handle, flags = (ctypes.c_uint32 * 2).from_address(argument)
-            ctypes.c_uint32.from_address(argument).value = self._last
-            self._signaled[self._last] = bool(flags & 1)
+            given = (ctypes.c_uint32 * 2).from_address(argument)
+            given[0] = self._last
+            self._signaled[self._last] = bool(given[1] & 1)
         elif number == SYNCOBJ_DESTROY:
             self._signaled.pop(ctypes.c_uint32.from_address(argument).value, None)
         elif number == SYNCOBJ_RESET:

@@ -1,4 +1,4 @@
-"""Instructions that end a block of straight code: branches, calls, barriers, the end; and those that change or read the wave's own state."""
+"""Instructions that end a block of straight code (branches, calls, barriers, the end), and those that change the wave's own state."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Call:
 
     def ending(self, instruction: Instruction, following: int) -> Ending:
         """Return the function for this instruction; see Branch."""
-        target = scalar(instruction["ssrc0"], 64) if self.jumps else lambda wave: following
+        target = scalar(instruction["ssrc0"], 64) if self.jumps else lambda _: following
         write = write_scalar(instruction["sdst"], 64)
 
         def end(wave: Wave) -> None:
@@ -69,7 +69,7 @@ class Stop:
 
     signal: Signal
 
-    def ending(self, instruction: Instruction, following: int) -> Ending:
+    def ending(self, _: Instruction, following: int) -> Ending:
         """Return the function for this instruction; see Branch."""
 
         def end(wave: Wave) -> Signal:
@@ -85,7 +85,7 @@ def _vcc(wave: Wave) -> int:
 
 ENDINGS: Mapping[str, Branch | Call | Stop] = MappingProxyType(
     {
-        "s_branch": Branch(lambda wave: True),
+        "s_branch": Branch(lambda _: True),
         "s_cbranch_scc0": Branch(lambda wave: not wave.scc),
         "s_cbranch_scc1": Branch(lambda wave: bool(wave.scc)),
         "s_cbranch_vccz": Branch(lambda wave: not _vcc(wave)),
@@ -102,38 +102,13 @@ ENDINGS: Mapping[str, Branch | Call | Stop] = MappingProxyType(
 )
 
 IGNORED = frozenset(
-    [
-        "s_nop",
-        "s_clause",
-        "s_delay_alu",
-        "s_setprio",
-        "s_sleep",
-        "s_set_inst_prefetch_distance",
-        "s_icache_inv",
-        "s_dcache_inv",
-        "s_gl1_inv",
-        "v_nop",
-        "v_pipeflush",
-        "s_waitcnt",
-        "s_waitcnt_depctr",
-        "s_waitcnt_vscnt",
-        "s_wait_idle",
-        "s_wait_alu",
-        "s_wait_loadcnt",
-        "s_wait_storecnt",
-        "s_wait_samplecnt",
-        "s_wait_expcnt",
-        "s_wait_dscnt",
-        "s_wait_kmcnt",
-        "s_wait_loadcnt_dscnt",
-        "s_wait_storecnt_dscnt",
-        "s_barrier_signal",
-        "buffer_gl0_inv",
-        "buffer_gl1_inv",
-        "global_inv",
-        "global_wb",
-        "global_wbinv",
-    ]
+    (
+        *(f"s_{name}" for name in ("nop", "clause", "delay_alu", "setprio", "sleep", "set_inst_prefetch_distance")),
+        *(f"s_{name}" for name in ("icache_inv", "dcache_inv", "gl1_inv", "barrier_signal", "waitcnt", "waitcnt_depctr", "waitcnt_vscnt")),
+        *(f"s_wait_{name}" for name in ("idle", "alu", "loadcnt", "storecnt", "samplecnt", "expcnt", "dscnt", "kmcnt")),
+        *("s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt", "v_nop", "v_pipeflush"),
+        *("buffer_gl0_inv", "buffer_gl1_inv", "global_inv", "global_wb", "global_wbinv"),
+    )
 )
 """Instructions without an effect where all is done in order, and each result is there at once."""
 
@@ -177,7 +152,7 @@ class HardwareRegister:
             write = write_scalar(instruction["sdst"], 32)
             return lambda wave: write(wave, (wave.mode & mask) >> offset)
         literal = instruction.literal
-        read = scalar(instruction["sdst"], 32) if literal is None else lambda wave: literal
+        read = scalar(instruction["sdst"], 32) if literal is None else lambda _: literal
 
         def step(wave: Wave) -> None:
             wave.mode = wave.mode & ~mask | read(wave) << offset & mask
@@ -197,7 +172,7 @@ class Message:
         """
         if instruction["simm16"] != _DEALLOCATE:
             raise NotModelled(f"s_sendmsg {instruction['simm16']}")
-        return lambda wave: None
+        return lambda _: None
 
 
 STATE: Mapping[str, SetMode | HardwareRegister | Message] = MappingProxyType(

@@ -76,7 +76,7 @@ def moved(read: Read, code: int, word: int) -> tuple[Read, Around]:
 
         def of_8(wave: Wave) -> Array:
             place = _places_of_8(selects, wave.lanes)
-            value = read(wave)[place]
+            value: Array = read(wave)[place]
             return value if inactive or wave.full else np.where(wave.active[place], value, value.dtype.type(0))
 
         return of_8, lambda wave: wave.active
@@ -86,14 +86,16 @@ def moved(read: Read, code: int, word: int) -> tuple[Read, Around]:
 
     def valid(wave: Wave) -> Array:
         place, inside = _places(control, wave.lanes)
-        return inside if inactive or wave.full else inside & wave.active[place]
+        found: Array = inside if inactive or wave.full else inside & wave.active[place]
+        return found
 
     def of_16(wave: Wave) -> Array:
         value = read(wave)[_places(control, wave.lanes)[0]]
-        return np.where(valid(wave), value, value.dtype.type(0))
+        found: Array = np.where(valid(wave), value, value.dtype.type(0))
+        return found
 
     def around(wave: Wave) -> Array:
-        enabled = wave.active & _enabled(masks, wave.lanes)
+        enabled: Array = wave.active & _enabled(masks, wave.lanes)
         return enabled if zero_outside else enabled & valid(wave)
 
     return of_16, around

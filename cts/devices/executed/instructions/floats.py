@@ -92,8 +92,9 @@ def _reciprocal(a: Array) -> Array:
 
 
 def _fraction(a: Array) -> Array:
-    # Below 1: the largest number before it.
-    return np.minimum(a - np.floor(a), np.nextafter(a.dtype.type(1), a.dtype.type(0)))
+    # Below 1: at most the number before it.
+    found: Array = np.minimum(a - np.floor(a), np.nextafter(a.dtype.type(1), a.dtype.type(0)))
+    return found
 
 
 def _mantissa(a: Array) -> Array:
@@ -131,18 +132,13 @@ def _byte(number: int) -> Vector:
 
 
 def _packed(low: Array, high: Array) -> Array:
-    low, high = np.broadcast_arrays(low, high)
     return low.view(np.uint16).astype(np.uint32) | high.view(np.uint16).astype(np.uint32) << np.uint32(16)
 
 
 def _packed_towards_zero(wave: Wave, low: Array, high: Array) -> Array:
     if not F32.denormals(wave) & 1:
         low, high = F32.flushed(low), F32.flushed(high)
-    both = (
-        rounded(np.array(np.broadcast_to(half, high.shape if half is low else low.shape), np.float64), F16.dtype, ZERO)
-        for half in (low, high)
-    )
-    return _packed(*(np.ascontiguousarray(half) for half in both))
+    return _packed(*(rounded(half.astype(np.float64), F16.dtype, ZERO) for half in (low, high)))
 
 
 _COMPARISONS: Mapping[str, Operation] = MappingProxyType(
@@ -161,8 +157,8 @@ _OF_FLOATS: Mapping[str, Operation] = MappingProxyType(
     {
         **_COMPARISONS,
         "lg": lambda a, b: (a < b) | (a > b),
-        "o": lambda a, b: (a == a) & (b == b),
-        "u": lambda a, b: (a != a) | (b != b),
+        "o": lambda a, b: ~(np.isnan(a) | np.isnan(b)),
+        "u": lambda a, b: np.isnan(a) | np.isnan(b),
         "nge": lambda a, b: ~(a >= b),
         "nlg": lambda a, b: ~((a < b) | (a > b)),
         "ngt": lambda a, b: ~(a > b),
@@ -176,7 +172,7 @@ _OF_FLOATS: Mapping[str, Operation] = MappingProxyType(
 def _comparison(kind: str, function: Operation) -> Operation:
     form = _FORMATS.get(kind)
     if form is None:
-        return lambda wave, a, b: function(a, b)
+        return lambda _, a, b: function(a, b)
 
     def compare(wave: Wave, a: Array, b: Array) -> Array:
         if not form.denormals(wave) & 1:

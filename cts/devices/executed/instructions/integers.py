@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
 
 from cts.devices.executed.arrays import Array
 from cts.devices.executed.instructions.vector import Vector
+from cts.devices.executed.wave import Wave
 
 _WIDE = np.uint64(32)
 
@@ -78,26 +79,29 @@ def _wide_signed_product(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
     return total, (c < 0) ^ (product < 0) ^ (total < 0)
 
 
-def _counted(lane_part: str) -> Vector:
-    """Return the count of a mask's bits below each lane, in one of its words, added to a number."""
-    first = 32 * (lane_part == "hi")
+def _counted(first: int) -> Vector:
+    """Return the count of a mask's bits below each lane, added to a number.
 
-    def below(wave: object, mask: Array, base: Array) -> Array:
-        lanes = np.arange(wave.lanes, dtype=np.int64)  # type: ignore[attr-defined]
-        number = np.clip(lanes - first, 0, 32)
+    Args:
+        first: the lane of the mask's lowest bit.
+    """
+
+    def below(wave: Wave, mask: Array, base: Array) -> Array:
+        number = np.clip(np.arange(wave.lanes, dtype=np.int64) - first, 0, 32)
         lower = ((np.int64(1) << number) - 1).astype(np.uint32)
-        return base + np.bitwise_count(mask & lower)
+        total: Array = base + np.bitwise_count(mask & lower)
+        return total
 
     return Vector("u32 <- u32 u32", below, modal=True)
 
 
-def _of_kinds(name: str, kinds: str, operands: int, function: object) -> dict[str, Vector]:
+def _of_kinds(name: str, kinds: str, operands: int, function: Callable[..., Array]) -> dict[str, Vector]:
     """Return the same instruction for several kinds; its name ends in each."""
-    return {f"{name}_{kind}": Vector(f"{kind} <- {' '.join([kind] * operands)}", function) for kind in kinds.split()}  # type: ignore[arg-type]
+    return {f"{name}_{kind}": Vector(f"{kind} <- {' '.join([kind] * operands)}", function) for kind in kinds.split()}
 
 
-def _with(name: str, kinds: str, operands: str, function: object) -> dict[str, Vector]:
-    return {f"{name}_{kind}": Vector(f"{kind} <- {operands.replace('*', kind)}", function) for kind in kinds.split()}  # type: ignore[arg-type]
+def _with(name: str, kinds: str, operands: str, function: Callable[..., Array]) -> dict[str, Vector]:
+    return {f"{name}_{kind}": Vector(f"{kind} <- {operands.replace('*', kind)}", function) for kind in kinds.split()}
 
 
 INTEGERS: Mapping[str, Vector] = MappingProxyType(
@@ -163,8 +167,8 @@ INTEGERS: Mapping[str, Vector] = MappingProxyType(
         "v_clz_i32_u32": Vector("i32 <- u32", _leading_zeros),
         "v_ctz_i32_b32": Vector("i32 <- b32", _trailing_zeros),
         "v_bcnt_u32_b32": Vector("u32 <- b32 u32", lambda a, b: np.bitwise_count(a) + b),
-        "v_mbcnt_lo_u32_b32": _counted("lo"),
-        "v_mbcnt_hi_u32_b32": _counted("hi"),
+        "v_mbcnt_lo_u32_b32": _counted(0),
+        "v_mbcnt_hi_u32_b32": _counted(32),
         "v_cndmask_b32": Vector("b32 <- b32 b32 mask", lambda a, b, mask: np.where(mask, b, a)),
         "v_cndmask_b16": Vector("b16 <- b16 b16 mask", lambda a, b, mask: np.where(mask, b, a)),
         "v_cvt_i32_i16": Vector("i32 <- i16", lambda a: a.astype(np.int32)),

@@ -160,7 +160,7 @@ class MultiplyAccumulate:
         if number is not None:
             number = number >> 16 if self.result == "bf16" else number
             value = float(values(np.array([number], dtype))[0])
-            return lambda wave: signs(np.full((SIZE, SIZE), value))
+            return lambda _: signs(np.full((SIZE, SIZE), value))
         register = code - FIRST_VECTOR
         if register < 0:
             raise NotModelled(f"{instruction.mnemonic} with a scalar register as C")

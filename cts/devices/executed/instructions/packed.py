@@ -29,7 +29,7 @@ def half(code: int, kind: Kind, literal: int | None, high: bool) -> Read:
     if bits is None:
         return vector(code, kind, literal, high)
     value = np.array([bits >> 16 * high & 0xFFFF], np.uint16).view(kind.dtype)
-    return lambda wave: value
+    return lambda _: value
 
 
 def selects(instruction: Instruction, place: int) -> tuple[bool, bool]:
@@ -71,13 +71,13 @@ class Packed:
             reads.append(with_signs(read, kind, False, bool(negations >> place & 1)))
         function, modal_ = self.single.function, self.single.modal
         if instruction["clamp"]:
-            return _clamped(function, modal_, reads, KINDS[operands[0]])
+            return _clamped(function, reads, KINDS[operands[0]])
         if modal_:
             return lambda wave: function(wave, *(read(wave) for read in reads))
         return lambda wave: function(*(read(wave) for read in reads))
 
 
-def _clamped(function: Callable[..., Any], modal_: bool, reads: list[Read], kind: Kind) -> Read:
+def _clamped(function: Callable[..., Any], reads: list[Read], kind: Kind) -> Read:
     if kind.is_float:
         return lambda wave: np.clip(np.nan_to_num(function(wave, *(read(wave) for read in reads)), nan=0.0), 0, 1)
     limits = np.iinfo(kind.dtype)
@@ -176,7 +176,8 @@ def _to_bytes(values: Array) -> Vector:
 def _from_bytes(values: Array) -> Vector:
     def both(a: Array) -> Array:
         low, high = (values[a >> shift & 0xFF].view(np.uint32).astype(np.uint64) for shift in (0, 8))
-        return low | high << np.uint64(32)
+        found: Array = low | high << np.uint64(32)
+        return found
 
     return Vector("b64 <- b16", both)
 

@@ -38,7 +38,7 @@ class Scalar:
     def prepare(self, instruction: Instruction) -> Step:
         """Return a function that executes the instruction; see Meaning."""
         result, _, operands = self.signature.partition(" <- ")
-        reads = []
+        reads: list[Callable[[Wave], int]] = []
         place = 0
         for operand in operands.split():
             where, _, name = operand.rpartition(":")
@@ -76,7 +76,7 @@ class Scalar:
 
 def _immediate(bits: int, unsigned: bool = False) -> Callable[[Wave], int]:
     value = bits if unsigned else (bits ^ 0x8000) - 0x8000
-    return lambda wave: value
+    return lambda _: value
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,14 @@ class ScalarFloat:
         return lambda wave: write(wave, int(value(wave).view(unsigned)[0]))
 
 
+def _sum(a: int, b: int, carry: int = 0) -> tuple[int, bool]:
+    return a + b + carry, a + b + carry > _M32
+
+
+def _difference(a: int, b: int, borrow: int = 0) -> tuple[int, bool]:
+    return a - b - borrow, a < b + borrow
+
+
 def _signed_sum(a: int, b: int) -> tuple[int, bool]:
     return a + b, not -(1 << 31) <= a + b < 1 << 31
 
@@ -150,6 +158,10 @@ def _extracted(value: int, field: int, bits: int, signed: bool) -> int:
 
 def _twice_each_bit(a: int) -> int:
     return int("".join(bit * 2 for bit in f"{a:032b}"), 2)
+
+
+def _quads(a: int, bits: int) -> int:
+    return sum(1 << place // 4 for place in range(0, bits, 4) if a >> place & 0xF)
 
 
 def _replicated_quads(a: int, bits: int) -> int:
@@ -204,16 +216,12 @@ SCALARS: Mapping[str, Scalar | SaveExec | ScalarFloat] = MappingProxyType(
         **{f"s_cmp_{name}_{kind}": Scalar(f"scc <- {kind} {kind}", f) for name, f in _COMPARE.items() for kind in ("i32", "u32", "u64")},
         **{f"s_cmpk_{name}_{kind}": Scalar(f"scc <- dst:{kind} simm:{kind}", f) for name, f in _COMPARE.items() for kind in ("i32", "u32")},
         **{name: ScalarFloat(of) for name, of in _FLOAT_NAMES.items()},
-        **dict.fromkeys(("s_add_u32", "s_add_co_u32"), Scalar("u32 <- u32 u32", lambda a, b: (a + b, a + b > _M32), "returned")),
-        **dict.fromkeys(("s_sub_u32", "s_sub_co_u32"), Scalar("u32 <- u32 u32", lambda a, b: (a - b, a < b), "returned")),
+        **dict.fromkeys(("s_add_u32", "s_add_co_u32"), Scalar("u32 <- u32 u32", _sum, "returned")),
+        **dict.fromkeys(("s_sub_u32", "s_sub_co_u32"), Scalar("u32 <- u32 u32", _difference, "returned")),
         **dict.fromkeys(("s_add_i32", "s_add_co_i32"), Scalar("i32 <- i32 i32", _signed_sum, "returned")),
         **dict.fromkeys(("s_sub_i32", "s_sub_co_i32"), Scalar("i32 <- i32 i32", lambda a, b: _signed_sum(a, -b), "returned")),
-        **dict.fromkeys(
-            ("s_addc_u32", "s_add_co_ci_u32"), Scalar("u32 <- u32 u32 scc", lambda a, b, c: (a + b + c, a + b + c > _M32), "returned")
-        ),
-        **dict.fromkeys(
-            ("s_subb_u32", "s_sub_co_ci_u32"), Scalar("u32 <- u32 u32 scc", lambda a, b, c: (a - b - c, a < b + c), "returned")
-        ),
+        **dict.fromkeys(("s_addc_u32", "s_add_co_ci_u32"), Scalar("u32 <- u32 u32 scc", _sum, "returned")),
+        **dict.fromkeys(("s_subb_u32", "s_sub_co_ci_u32"), Scalar("u32 <- u32 u32 scc", _difference, "returned")),
         **dict.fromkeys(("s_addk_i32", "s_addk_co_i32"), Scalar("i32 <- dst:i32 simm:i32", _signed_sum, "returned")),
         "s_mulk_i32": Scalar("i32 <- dst:i32 simm:i32", operator.mul),
         "s_movk_i32": Scalar("i32 <- simm:i32", lambda a: a),
@@ -249,10 +257,7 @@ SCALARS: Mapping[str, Scalar | SaveExec | ScalarFloat] = MappingProxyType(
         **{f"s_bitset1_b{n}": Scalar(f"b{n} <- b32 dst:b{n}", lambda a, old, n=n: old | 1 << (a & n - 1)) for n in (32, 64)},
         **{f"s_bitcmp0_b{n}": Scalar(f"scc <- b{n} b32", lambda a, b, n=n: not a >> (b & n - 1) & 1) for n in (32, 64)},
         **{f"s_bitcmp1_b{n}": Scalar(f"scc <- b{n} b32", lambda a, b, n=n: a >> (b & n - 1) & 1) for n in (32, 64)},
-        **{
-            f"s_quadmask_b{n}": Scalar(f"b{n} <- b{n}", lambda a, n=n: sum(1 << p // 4 for p in range(0, n, 4) if a >> p & 15), "nonzero")
-            for n in (32, 64)
-        },
+        **{f"s_quadmask_b{n}": Scalar(f"b{n} <- b{n}", lambda a, n=n: _quads(a, n), "nonzero") for n in (32, 64)},
         **{f"s_wqm_b{n}": Scalar(f"b{n} <- b{n}", lambda a, n=n: _replicated_quads(a, n), "nonzero") for n in (32, 64)},
         "s_bitreplicate_b64_b32": Scalar("b64 <- b32", _twice_each_bit),
         **{

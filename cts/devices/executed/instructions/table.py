@@ -18,8 +18,6 @@ from cts.devices.executed.instructions.scalar import SCALARS
 from cts.devices.executed.instructions.transfers import transfers
 from cts.devices.executed.instructions.vector import Pair, Vector
 
-_MODIFIED = ("VOP1", "VOP2", "VOPC", "VOP3")
-
 
 @cache
 def load_meanings(generation: str) -> Mapping[str, Meaning]:
@@ -39,7 +37,8 @@ def prepare(instruction: Instruction, generation: str) -> Step | None:
     meanings = load_meanings(generation)
     if instruction.halves:
         first, second = (_meaning(meanings, half) for half in instruction.halves)
-        assert isinstance(first, Vector) and isinstance(second, Vector)
+        assert isinstance(first, Vector)
+        assert isinstance(second, Vector)
         return Pair(first, second).prepare(instruction)
     meaning = _meaning(meanings, instruction)
     if instruction.dpp is not None and not isinstance(meaning, Vector):

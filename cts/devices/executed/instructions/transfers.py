@@ -236,7 +236,8 @@ def lds_place(instruction: Instruction) -> Callable[[Wave], Access]:
         base = wave.u32[register].astype(np.int64)
 
         def access(further: int, size: int) -> Iterable[Part]:
-            places = base + further
+            # Addresses wrap at 32 bits.
+            places = base + further & _ALL
             lanes = wave.active & (places + size <= len(data))
             return (Part(data, places[lanes], lanes),)
 
@@ -330,8 +331,8 @@ _UPDATES: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
         "and": operator.and_,
         "or": operator.or_,
         "xor": operator.xor,
-        "swap": lambda old, new: new,
-        "storexchg": lambda old, new: new,
+        "swap": lambda _, new: new,
+        "storexchg": lambda _, new: new,
         "inc": lambda old, new: 0 if old >= new else old + 1,
         "dec": lambda old, new: new if old == 0 or old > new else old - 1,
     }
@@ -417,6 +418,7 @@ class TransposedLoad:
                 raise NotModelled(f"{instruction.mnemonic} with inactive lanes")
             access = place(wave)
             rows = np.stack([loaded(wave, access(4 * number, 4), 4)[:32] for number in range(size * 2)], axis=1)
+            result: Array
             if size == 2:
                 result = rows.view(np.uint16).reshape(4, 8, 8).transpose(0, 2, 1)
             else:

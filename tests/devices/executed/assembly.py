@@ -44,7 +44,7 @@ def rows() -> list[tuple[str, tuple[int, ...], str]]:
 
 def mnemonic_of(text: str) -> str:
     """Return the mnemonic without what only tells the encoding."""
-    return re.sub(r"_(e32|e64|dpp)$", "", text.split()[0])
+    return re.sub(r"_(e32|e64|dpp)$", "", text.split(maxsplit=1)[0])
 
 
 def operand(token: str) -> tuple[int, int | None]:

@@ -64,7 +64,8 @@ def _permute_rows(other: bool) -> Callable[[Instruction], Step]:
     """Return what prepares v_permlane16 or, of the other row in each pair, v_permlanex16."""
 
     def prepare(instruction: Instruction) -> Step:
-        read, low, high = vector(instruction["src0"], _B32), scalar(instruction["src1"], 32), scalar(instruction["src2"], 32)
+        read = vector(instruction["src0"], _B32)
+        low, high = (scalar(instruction[name], 32, instruction.literal) for name in ("src1", "src2"))
         write = write_vector(instruction["vdst"], _B32)
         inactive, zero_outside = instruction["op_sel"] & 1, instruction["op_sel"] & 2
 

@@ -67,7 +67,8 @@ def run(dispatch: Dispatch, memory: Memory) -> None:
     for z, y, x in product(zs, ys, xs):
         group = Workgroup(memory, np.zeros(dispatch.field(15, 9) * _LDS_UNIT, np.uint8))
         waves = [_wave(dispatch, group, (x, y, z), number) for number in range(dispatch.waves)]
-        _run_group([_execute(wave, program) for wave in waves])
+        # The last wave comes first, so a wave that needs a barrier to see what an earlier one stores does not see it without.
+        _run_group([_execute(wave, program) for wave in reversed(waves)])
 
 
 def _run_group(waves: list[Iterator[Signal]]) -> None:
@@ -84,6 +85,8 @@ def _execute(wave: Wave, program: Program) -> Iterator[Signal]:
         for step in block.steps:
             step(wave)
         signal = block.end(wave)
+        if signal is Signal.END:
+            wave.wait_for_all()
         if signal is not None:
             yield signal
 

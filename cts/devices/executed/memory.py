@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cts.devices.device import DeviceLost
 from cts.devices.executed.arrays import Array
-from cts.devices.executed.errors import NotModelled
 
 ADDRESSES = (1 << 48) - 1
 """The bits of an address that count: the others repeat bit 47, or are left out."""
 
 
-class BadAddress(NotModelled):
-    """An access to an address at which no buffer is. On hardware it is a page fault."""
+class BadAddress(DeviceLost):
+    """An access to an address at which no buffer is. On hardware it is a page fault, and the device is lost."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Memory:
         address &= ADDRESSES
         place = bisect_right(self._starts, address) - 1
         if place < 0 or address + size > self._buffers[place].end:
-            raise BadAddress(f"{size} bytes at GPU address {address:#x}: no buffer is there")
+            raise BadAddress(f"page fault: {size} bytes at GPU address {address:#x}, where no buffer is")
         return self._buffers[place]
 
     def words(self, address: int, count: int) -> Array:

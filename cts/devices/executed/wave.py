@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
@@ -12,6 +14,30 @@ from cts.devices.executed.memory import Memory
 VCC, TTMP, NULL, M0, EXEC = 106, 108, 124, 125, 126
 SCALARS = 128
 VECTORS = 256
+
+
+class Counter(Enum):
+    """What an instruction can wait for: the queues of accesses to memory."""
+
+    LOAD = "loads of lanes"
+    STORE = "stores of lanes"
+    SHARE = "the local data share"
+    SCALAR = "scalar loads of RDNA4; RDNA3 counts them with the local data share"
+
+
+@dataclass
+class Waited:
+    """An access to memory whose effect is not there yet.
+
+    Attributes:
+        effect: makes it.
+        stores: whether the effect is on memory; otherwise it is on registers.
+        scalar: whether it is a scalar load, which has its effect before or after others in any order.
+    """
+
+    effect: Callable[[], None]
+    stores: bool
+    scalar: bool
 
 
 @dataclass(frozen=True)
@@ -41,7 +67,11 @@ class Wave:
         active: which lanes EXEC has; ``full``: whether it has all.
     """
 
-    __slots__ = ("active", "f16", "f32", "full", "group", "i16", "i32", "lanes", "mode", "pc", "scalars", "scc", "u16", "u32", "vectors")
+    __slots__ = (
+        "active",
+        *("f16", "f32", "i16", "i32", "u16", "u32"),
+        *("full", "group", "lanes", "mode", "pc", "scalars", "scc", "vectors", "waited"),
+    )
 
     def __init__(self, group: Workgroup, lanes: int, pc: int, mode: int) -> None:
         self.group, self.lanes, self.pc, self.mode = group, lanes, pc, mode
@@ -53,6 +83,32 @@ class Wave:
         self.u16, self.i16, self.f16 = halves, halves.view(np.int16), halves.view(np.float16)
         self.active: Array = np.ones(lanes, bool)
         self.full = True
+        self.waited: dict[Counter, list[Waited]] = {counter: [] for counter in Counter}
+
+    def later(self, counter: Counter, effect: Callable[[], None], stores: bool = False, scalar: bool = False) -> None:
+        """Let an access to memory have its effect when the wave waits for it."""
+        self.waited[counter].append(Waited(effect, stores, scalar))
+
+    def settle(self, counter: Counter) -> None:
+        """Do the stores that come before an access to memory by the same wave: it sees them in any case."""
+        for waited in self.waited[Counter.STORE if counter is Counter.LOAD else counter]:
+            if waited.stores:
+                waited.effect()
+                waited.effect, waited.stores = (lambda: None), False
+
+    def wait(self, counter: Counter, left: int = 0) -> None:
+        """Wait until at most so many accesses have no effect yet: the last ones, and scalar loads, which may come in any order."""
+        queue = self.waited[counter]
+        if len(queue) > left:
+            queue.sort(key=lambda waited: waited.scalar)
+            for waited in queue[: len(queue) - left]:
+                waited.effect()
+            del queue[: len(queue) - left]
+
+    def wait_for_all(self) -> None:
+        """Let every access to memory have its effect."""
+        for counter in Counter:
+            self.wait(counter)
 
     @property
     def exec(self) -> int:

@@ -106,14 +106,17 @@ def test_the_register_after_the_workgroup_has_the_number_of_waves_and_the_wave()
     assert [words[32 * wave] for wave in range(3)] == [3 | wave << 6 | wave << 20 for wave in range(3)]
 
 
-def test_waves_wait_for_each_other_at_barriers():
-    # Each wave stores 7 at its own place, waits, and copies the place of the other wave: without the barrier the first would copy 0.
+WAIT_STORES, WAIT_LOADS, SIGNAL, BARRIER = 0xBFC10000, 0xBFC00000, 0xBE804EC1, 0xBF94FFFF
+
+
+@pytest.mark.parametrize("left_out", [None, WAIT_STORES, BARRIER, WAIT_LOADS])
+def test_waves_see_what_others_stored_if_they_wait_for_it_and_for_each_other(left_out):
+    # Each wave stores 7 at its own place, and copies the place of the other wave to 0x1000 bytes after it.
     own = [shifted(1, 0), mov(2, 135), *store(2, 1)]
-    barrier = [0xBE804EC1, 0xBF94FFFF]
-    other = [0x3A0202FF, 0x80, 0xEE050000, 3, 1, 0x4A0202FF, 0x1000, *store(3, 1), END]
-    words = Machine().dispatch([*own, *barrier, *other], size=(64, 1, 1))
-    assert words[0x400 : 0x400 + 64] == [7] * 64
-    assert Machine().dispatch([*own, *other], size=(64, 1, 1))[0x420:0x440] == [0] * 32
+    other = [0x3A0202FF, 0x80, 0xEE050000, 3, 1, WAIT_LOADS, 0x4A0202FF, 0x1000, *store(3, 1), END]
+    code = [word for word in (*own, WAIT_STORES, SIGNAL, BARRIER, *other) if word != left_out]
+    copied = Machine().dispatch(code, size=(64, 1, 1))[0x400:0x440]
+    assert (copied == [7] * 64) == (left_out is None)
 
 
 def test_a_branch_counts_words_from_the_next_instruction():

@@ -113,6 +113,7 @@ def test_bpermute_fetches_from_lanes_by_address():
     wave.vectors[3] = wave.vectors[0] + 7
     fields = {"addr": 2, "data0": 3, "vdst": 4, "offset0": 0, "offset1": 0}
     prepare(replace(instruction("s_nop 0"), mnemonic="ds_bpermute_b32", format="DS", fields=fields), "gfx12")(wave)
+    wave.wait_for_all()
     assert wave.vectors[4].tolist() == list(range(38, 6, -1))
 
 

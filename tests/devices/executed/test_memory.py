@@ -10,7 +10,7 @@ import pytest
 from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.instructions.table import prepare
 from cts.devices.executed.memory import BadAddress, Memory
-from cts.devices.executed.wave import NULL, Wave
+from cts.devices.executed.wave import NULL, Counter, Wave
 from tests.devices.executed.states import wave_of
 
 BASE = 0xFFFF800100300000
@@ -44,11 +44,12 @@ def run(wave: Wave, mnemonic: str, generation: str = "gfx12", **fields: int) -> 
         "global": {"saddr": 2, "vdst": 4, "data": 4, "th": 0, "glc": 0},
         "ds": {"addr": 1, "data0": 4, "data1": 6, "vdst": 4, "offset0": 0, "offset1": 0},
         "s": {"sbase": 4, "sdata": 20, "soffset": NULL},
-    }[mnemonic.split("_")[0]]
+    }[mnemonic.split("_", maxsplit=1)[0]]
     values = {"vaddr": 1, "offset": 0, "tfe": 0, "idxen": 0, **usual, **fields}
     step = prepare(Instruction("", mnemonic, MappingProxyType(values), None, None, 1), generation)
     assert step is not None
     step(wave)
+    wave.wait_for_all()
 
 
 def bytes_at(place: int, count: int = 4) -> int:
@@ -190,7 +191,7 @@ def test_a_scalar_load(mnemonic, fields, expected):
     wave, _ = with_buffer()
     wave.scalars[30] = 16
     run(wave, mnemonic, **fields)
-    assert wave.scalars[20 : 21 + len(expected)] == [*expected, 0] + wave.scalars[21 + len(expected) : 21 + len(expected)]
+    assert wave.scalars[20 : 21 + len(expected)] == [*expected, 0]
 
 
 def test_an_atomic_adds_for_one_lane_after_another():
@@ -287,7 +288,7 @@ def test_64_lanes_share_what_32_transpose():
 
 def test_a_transposed_load_of_8_bits_exchanges_8_rows_and_16_columns():
     # Lanes 0-3 and 8-11 load the left halves of rows 0-7 of the first tile, lanes 4-7 and 12-15 the right halves.
-    wave, data = with_buffer()
+    wave, _ = with_buffer()
     lane = np.arange(32)
     row = lane % 4 + lane // 8 % 2 * 4 + lane // 16 * 8
     wave.vectors[1] = 16 * row + 8 * (lane // 4 % 2)
@@ -305,3 +306,71 @@ def test_a_buffer_replaces_the_one_at_its_address_and_goes_with_it():
     memory.unmap(0x1000)
     with pytest.raises(BadAddress):
         memory.at(0x1000)
+
+
+WAITS = [
+    ("gfx12", "global_load_b32", "s_wait_loadcnt", 0),
+    ("gfx12", "ds_load_b32", "s_wait_dscnt", 0),
+    ("gfx12", "global_load_b32", "s_wait_loadcnt_dscnt", 0x003F),
+    ("gfx12", "ds_load_b32", "s_wait_loadcnt_dscnt", 0x3F00),
+    ("gfx11", "global_load_b32", "s_waitcnt", 0x03F7),
+    ("gfx11", "ds_load_b32", "s_waitcnt", 0xFC07),
+]
+
+
+def begin(wave: Wave, mnemonic: str, generation: str, register: int) -> None:
+    """Execute a load of v1's place without waiting for it."""
+    values = {"addr": 1, "vaddr": 1, "saddr": 2, "offset": 0, "offset0": 0, "offset1": 0, "vdst": register, "data0": 0, "data1": 0}
+    step = prepare(Instruction("", mnemonic, MappingProxyType(values), None, None, 1), generation)
+    assert step is not None
+    step(wave)
+
+
+@pytest.mark.parametrize(("generation", "mnemonic", "wait", "immediate"), WAITS)
+def test_a_load_is_there_when_the_wave_has_waited_for_it(generation, mnemonic, wait, immediate):
+    wave, _ = with_buffer()
+    wave.group.lds[:] = 1
+    begin(wave, mnemonic, generation, 10)
+    assert not wave.vectors[10].any()
+    step = prepare(Instruction("", wait, MappingProxyType({"simm16": immediate}), None, None, 1), generation)
+    assert step is not None
+    step(wave)
+    assert wave.vectors[10, 1]
+
+
+def test_a_wait_may_leave_the_last_accesses():
+    wave, _ = with_buffer()
+    for register in (10, 11):
+        begin(wave, "global_load_b32", "gfx12", register)
+    wave.wait(Counter.LOAD, 1)
+    assert wave.vectors[10].any()
+    assert not wave.vectors[11].any()
+
+
+def test_only_a_wait_for_all_is_one_for_a_scalar_load():
+    wave, _ = with_buffer()
+    wave.later(Counter.SHARE, lambda: wave.scalars.__setitem__(20, 1), scalar=True)
+    wave.later(Counter.SHARE, lambda: wave.scalars.__setitem__(21, 1))
+    wave.wait(Counter.SHARE, 1)
+    assert wave.scalars[20:22] == [0, 1]
+
+
+def test_a_wave_sees_its_own_stores_without_waiting():
+    wave, data = with_buffer()
+    wave.vectors[4] = 5
+    values = {"vaddr": 1, "saddr": 2, "offset": 0, "data": 4, "vdst": 0}
+    step = prepare(Instruction("", "global_store_b32", MappingProxyType(values), None, None, 1), "gfx12")
+    assert step is not None
+    step(wave)
+    assert data[16] == 16
+    run(wave, "global_load_b32", vdst=10)
+    assert wave.vectors[10, 1] == 5
+
+
+def test_a_load_writes_the_lanes_that_were_active_when_it_was_executed():
+    wave, _ = with_buffer()
+    wave.exec = 0b10
+    begin(wave, "global_load_b32", "gfx12", 10)
+    wave.exec = 0b01
+    wave.wait(Counter.LOAD)
+    assert wave.vectors[10, :2].tolist() == [0, bytes_at(16)]

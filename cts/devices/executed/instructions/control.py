@@ -9,9 +9,9 @@ from types import MappingProxyType
 
 from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.errors import NotModelled
-from cts.devices.executed.instructions.meaning import Step
+from cts.devices.executed.instructions.meaning import Meaning, Step
 from cts.devices.executed.operands import scalar, write_scalar
-from cts.devices.executed.wave import VCC, Wave
+from cts.devices.executed.wave import VCC, Counter, Wave
 
 
 class Signal(Enum):
@@ -104,13 +104,12 @@ ENDINGS: Mapping[str, Branch | Call | Stop] = MappingProxyType(
 IGNORED = frozenset(
     (
         *(f"s_{name}" for name in ("nop", "clause", "delay_alu", "setprio", "sleep", "set_inst_prefetch_distance")),
-        *(f"s_{name}" for name in ("icache_inv", "dcache_inv", "gl1_inv", "barrier_signal", "waitcnt", "waitcnt_depctr", "waitcnt_vscnt")),
-        *(f"s_wait_{name}" for name in ("idle", "alu", "loadcnt", "storecnt", "samplecnt", "expcnt", "dscnt", "kmcnt")),
-        *("s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt", "v_nop", "v_pipeflush"),
+        *(f"s_{name}" for name in ("icache_inv", "dcache_inv", "gl1_inv", "barrier_signal", "waitcnt_depctr")),
+        *("s_wait_alu", "s_wait_samplecnt", "s_wait_expcnt", "v_nop", "v_pipeflush"),
         *("buffer_gl0_inv", "buffer_gl1_inv", "global_inv", "global_wb", "global_wbinv"),
     )
 )
-"""Instructions without an effect where all is done in order, and each result is there at once."""
+"""Instructions without an effect here: results of arithmetic are there at once, and caches are coherent."""
 
 _FLOAT_MODE = 1
 """The hardware register MODE."""
@@ -161,6 +160,36 @@ class HardwareRegister:
 
 
 @dataclass(frozen=True)
+class Wait:
+    """An instruction that waits for accesses to memory.
+
+    Attributes:
+        counters: counter -> the lowest of the six bits that say how many accesses may be left.
+    """
+
+    counters: Mapping[Counter, int]
+
+    def prepare(self, instruction: Instruction) -> Step:
+        """Return a function that executes the instruction; see Meaning."""
+        left = [(counter, instruction["simm16"] >> lowest & 63) for counter, lowest in self.counters.items()]
+
+        def step(wave: Wave) -> None:
+            for counter, number in left:
+                wave.wait(counter, number)
+
+        return step
+
+
+@dataclass(frozen=True)
+class WaitIdle:
+    """An instruction that waits for all accesses to memory."""
+
+    def prepare(self, _: Instruction) -> Step:
+        """Return a function that executes the instruction; see Meaning."""
+        return Wave.wait_for_all
+
+
+@dataclass(frozen=True)
 class Message:
     """s_sendmsg, for the one message that changes nothing."""
 
@@ -175,8 +204,17 @@ class Message:
         return lambda _: None
 
 
-STATE: Mapping[str, SetMode | HardwareRegister | Message] = MappingProxyType(
+STATE: Mapping[str, Meaning] = MappingProxyType(
     {
+        "s_wait_loadcnt": Wait({Counter.LOAD: 0}),
+        "s_wait_storecnt": Wait({Counter.STORE: 0}),
+        "s_wait_dscnt": Wait({Counter.SHARE: 0}),
+        "s_wait_kmcnt": Wait({Counter.SCALAR: 0}),
+        "s_wait_loadcnt_dscnt": Wait({Counter.LOAD: 8, Counter.SHARE: 0}),
+        "s_wait_storecnt_dscnt": Wait({Counter.STORE: 8, Counter.SHARE: 0}),
+        "s_waitcnt": Wait({Counter.LOAD: 10, Counter.SHARE: 4}),
+        "s_waitcnt_vscnt": Wait({Counter.STORE: 0}),
+        "s_wait_idle": WaitIdle(),
         "s_round_mode": SetMode(0),
         "s_denorm_mode": SetMode(4),
         "s_getreg_b32": HardwareRegister(writes=False),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -11,8 +12,9 @@ import numpy as np
 from cts.devices.executed.arrays import Array
 from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.instructions.meaning import Step
+from cts.devices.executed.instructions.transfers import WORD, deliver
 from cts.devices.executed.operands import FIRST_VECTOR, KINDS, scalar, vector, write_scalar, write_vector
-from cts.devices.executed.wave import Wave
+from cts.devices.executed.wave import Counter, Wave
 
 _B32, _B16 = KINDS["b32"], KINDS["b16"]
 
@@ -122,7 +124,7 @@ def _through_memory(push: bool) -> Callable[[Instruction], Step]:
 
     def prepare(instruction: Instruction) -> Step:
         address, data, register = instruction["addr"], instruction["data0"], instruction["vdst"]
-        offset, write = instruction["offset0"] | instruction["offset1"] << 8, write_vector(register, _B32)
+        offset = instruction["offset0"] | instruction["offset1"] << 8
 
         def step(wave: Wave) -> None:
             lane = (wave.u32[address] + np.uint32(offset) >> 2) % wave.lanes
@@ -132,7 +134,7 @@ def _through_memory(push: bool) -> Callable[[Instruction], Step]:
                 result[lane[wave.active]] = source[wave.active]
             else:
                 result = source[lane]
-            write(wave, result)
+            wave.later(Counter.SHARE, partial(deliver, wave, register, WORD, [result], wave.active))
 
         return step
 
@@ -142,7 +144,7 @@ def _through_memory(push: bool) -> Callable[[Instruction], Step]:
 def _swizzle(instruction: Instruction) -> Step:
     """Prepare ds_swizzle in its two oldest modes: quads, or and, or and xor of the lane's lowest five bits."""
     pattern = instruction["offset0"] | instruction["offset1"] << 8
-    data, write = instruction["addr"], write_vector(instruction["vdst"], _B32)
+    data, register = instruction["addr"], instruction["vdst"]
 
     def step(wave: Wave) -> None:
         lane = np.arange(wave.lanes)
@@ -150,7 +152,8 @@ def _swizzle(instruction: Instruction) -> Step:
             source = (lane & ~3) + (pattern >> 2 * (lane & 3) & 3)
         else:
             source = (lane & ~31) + (((lane & pattern & 31) | pattern >> 5 & 31) ^ (pattern >> 10 & 31))
-        write(wave, np.where(wave.active[source], wave.u32[data][source], np.uint32(0)))
+        result = np.where(wave.active[source], wave.u32[data][source], np.uint32(0))
+        wave.later(Counter.SHARE, partial(deliver, wave, register, WORD, [result], wave.active))
 
     return step
 

@@ -7,6 +7,7 @@ from functools import cache
 
 from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.errors import NotModelled
+from cts.devices.executed.instructions.atomics import atomics
 from cts.devices.executed.instructions.control import IGNORED, STATE
 from cts.devices.executed.instructions.floats import COMPARISONS, FLOATS
 from cts.devices.executed.instructions.integers import INTEGERS
@@ -22,7 +23,7 @@ from cts.devices.executed.instructions.vector import Pair, Vector
 @cache
 def load_meanings(generation: str) -> Mapping[str, Meaning]:
     """Return the meaning of each mnemonic, except of those that end a block and those without an effect."""
-    own = {**matrices(generation), **transfers(generation)}
+    own = {**matrices(generation), **transfers(generation), **atomics(generation)}
     return {**INTEGERS, **FLOATS, **COMPARISONS, **PACKED, **SCALARS, **LANES, **STATE, **own}
 
 

@@ -1,7 +1,8 @@
 """Loads and stores: of each lane through descriptors, by addresses and in the local data share, and scalar loads.
 
 A load reads memory when it is executed, and its registers change when the wave waits for it. A store is done when the wave waits for it,
-or accesses memory again. So a shader that does not wait reads old values, as it may on hardware.
+or loads itself; one to the local data share at once, which takes the accesses of all waves in order. So a shader that does not wait reads
+old values, as it may on hardware.
 """
 
 from __future__ import annotations
@@ -139,9 +140,15 @@ def _store(find: Find, shape: Shape, registers: list[int], offsets: tuple[int, .
             for part, values in writes:
                 part.scatter(values, shape.size)
 
-        wave.later(counter, write, stores=True)
+        if counter is Counter.SHARE:
+            write()
+        wave.later(counter, _nothing if counter is Counter.SHARE else write, stores=counter is Counter.STORE)
 
     return step
+
+
+def _nothing() -> None:
+    """Do nothing: the access is only counted."""
 
 
 @dataclass(frozen=True)

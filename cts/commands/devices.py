@@ -10,7 +10,9 @@ from cts.commands.context import print_json
 from cts.commands.options import add
 from cts.devices.compile_only.chips import installed
 from cts.devices.device import DeviceDescription
+from cts.devices.executed.environment import DRIVER as EXECUTED_DRIVER
 from cts.devices.listing import list_vulkan
+from cts.devices.spec import EXECUTED
 from cts.exit_codes import BAD_INPUT
 from cts.judges import best, list_others
 from cts.validators.validator import VALIDATORS
@@ -35,6 +37,8 @@ def run(options: argparse.Namespace) -> int:
             print(
                 f"{chip.device}\n    {chip.vendor} {chip.architecture}, driver {chip.driver.name}: compiles without the chip; nothing runs"
             )
+            if chip.driver.name == EXECUTED_DRIVER:
+                print(f"{EXECUTED}:{chip.name}\n    the same, and a model of the chip on the CPU executes what it submits")
     for one in vulkan.broken:
         print(f"cts: {one}", file=sys.stderr)
     if vulkan.broken:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from cts.devices.executed.arrays import Array
-from cts.devices.executed.errors import NotModelled
 from cts.devices.executed.wave import Wave
 
 EVEN, UP, DOWN, ZERO = range(4)
@@ -53,7 +51,7 @@ def _format(name: str, significand: int, shift: int) -> Format:
     return Format(np.dtype(f"<f{bits // 8}"), unsigned, of((1 << bits - 1) - 1), of((1 << significand) - 1), shift)
 
 
-F16, F32, F64 = _format("f16", 10, 2), _format("f32", 23, 0), _format("f64", 52, 2)
+F16, F32 = _format("f16", 10, 2), _format("f32", 23, 0)
 
 Exact = Callable[..., Array]
 """Takes float64 operands, and returns the result rounded to odd in float64: rounding that is the same as rounding the exact result."""
@@ -75,8 +73,6 @@ def modal(form: Format, exact: Exact, native: Callable[..., Array] | None = None
         mode = form.rounding(wave)
         if mode == EVEN and native is not None:
             result = native(*operands)
-        elif form is F64:
-            raise NotModelled("arithmetic of f64 with another rounding mode than to the nearest even")
         else:
             result = rounded(exact(*(operand.astype(np.float64) for operand in operands)), form.dtype, mode)
         return result if form.denormals(wave) & 2 else form.flushed(result)
@@ -123,25 +119,6 @@ def multiplied(a: Array, b: Array) -> Array:
 def fused(a: Array, b: Array, c: Array) -> Array:
     """Return a * b + c of narrower operands, rounded to odd."""
     return added(a * b, c)
-
-
-def fused_doubles(a: Array, b: Array, c: Array) -> Array:
-    """Return a * b + c of float64, rounded once to the nearest even."""
-    a, b, c = np.broadcast_arrays(a, b, c)
-    result: Array = a * b + c
-    finite = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
-    for place in np.flatnonzero(finite):
-        exact = Fraction(float(a[place])) * Fraction(float(b[place])) + Fraction(float(c[place]))
-        if exact:
-            result[place] = _nearest(exact)
-    return result
-
-
-def _nearest(exact: Fraction) -> float:
-    try:
-        return float(exact)
-    except OverflowError:
-        return float("inf") if exact > 0 else float("-inf")
 
 
 def smaller(a: Array, b: Array) -> Array:

@@ -32,7 +32,6 @@ _UPDATES: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
         "dec": lambda old, new: new if old == 0 or old > new else old - 1,
     }
 )
-_COMPARING = ("cmpswap", "cmpstore")
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,6 @@ class Atomic:
     generation: str
 
     def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that executes the instruction; see Meaning."""
         parts = instruction.mnemonic.replace("atomic_", "").split("_")
         segment, verb, kind = parts[0], parts[1], parts[-1]
         size, with_sign = int(kind[1:]) // 8, kind[0] == "i"
@@ -89,23 +87,16 @@ def _operand(wave: Wave, register: int, lane: int, size: int, with_sign: bool) -
     return signed(value, 8 * size) if with_sign else value
 
 
-_LETTERS = MappingProxyType(
-    {
-        **dict.fromkeys(("add", "sub", "inc", "dec"), "u"),
-        **dict.fromkeys(("min", "max"), "ui"),
-        **dict.fromkeys(("and", "or", "xor", "swap", "storexchg", *_COMPARING), "b"),
-    }
+_ALIKE = MappingProxyType(
+    {**dict.fromkeys(("add", "sub", "inc", "dec"), "u"), **dict.fromkeys(("min", "max"), "ui"), **dict.fromkeys(("and", "or", "xor"), "b")}
 )
-"""The letters of the types that an operation has."""
+"""The operations of all segments, with the letters of their types."""
 
 
 def atomics(generation: str) -> Mapping[str, Atomic]:
     """Return the atomic operations of a generation by mnemonic."""
-    kinds = [(verb, letter) for verb, letters in _LETTERS.items() for letter in letters]
-    found: dict[str, Atomic] = {}
-    for verb, letter in kinds:
-        for bits in (32, 64):
-            names = [f"{segment}_atomic_{verb}_{letter}{bits}" for segment in ("buffer", "global")]
-            names += [f"ds_{verb}{rtn}_{letter}{bits}" for rtn in ("", "_rtn")]
-            found |= dict.fromkeys(names, Atomic(generation))
-    return MappingProxyType(found)
+    alike = [f"{verb}%s_{letter}" for verb, letters in _ALIKE.items() for letter in letters]
+    of_vectors = [f"{segment}_atomic_{name % ''}" for segment in ("buffer", "global") for name in (*alike, "swap%s_b", "cmpswap%s_b")]
+    of_share = [f"ds_{name % returns}" for returns in ("", "_rtn") for name in (*alike, "cmpstore%s_b")]
+    names = (*of_vectors, *of_share, "ds_storexchg_rtn_b")
+    return MappingProxyType({f"{name}{bits}": Atomic(generation) for name in names for bits in (32, 64)})

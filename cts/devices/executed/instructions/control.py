@@ -50,7 +50,6 @@ class Call:
     jumps: bool
 
     def ending(self, instruction: Instruction, following: int) -> Ending:
-        """Return the function for this instruction; see Branch."""
         target = scalar(instruction["ssrc0"], 64) if self.jumps else lambda _: following
         write = write_scalar(instruction["sdst"], 64)
 
@@ -70,7 +69,6 @@ class Stop:
     signal: Signal
 
     def ending(self, _: Instruction, following: int) -> Ending:
-        """Return the function for this instruction; see Branch."""
 
         def end(wave: Wave) -> Signal:
             wave.pc = following
@@ -125,7 +123,6 @@ class SetMode:
     lowest: int
 
     def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that executes the instruction; see Meaning."""
         value = (instruction["simm16"] & 15) << self.lowest
 
         def step(wave: Wave) -> None:
@@ -141,7 +138,6 @@ class HardwareRegister:
     writes: bool
 
     def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that executes the instruction; see Meaning."""
         which = instruction["simm16"]
         register, offset, width = which & 63, which >> 6 & 31, (which >> 11) + 1
         if register != _FLOAT_MODE:
@@ -170,7 +166,6 @@ class Wait:
     counters: Mapping[Counter, int]
 
     def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that executes the instruction; see Meaning."""
         left = [(counter, instruction["simm16"] >> lowest & 63) for counter, lowest in self.counters.items()]
 
         def step(wave: Wave) -> None:
@@ -185,7 +180,6 @@ class WaitIdle:
     """An instruction that waits for all accesses to memory."""
 
     def prepare(self, _: Instruction) -> Step:
-        """Return a function that executes the instruction; see Meaning."""
         return Wave.wait_for_all
 
 

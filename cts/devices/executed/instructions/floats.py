@@ -10,12 +10,10 @@ import numpy as np
 from cts.devices.executed.arithmetic import (
     F16,
     F32,
-    F64,
     ZERO,
     Format,
     added,
     fused,
-    fused_doubles,
     larger,
     middle,
     modal,
@@ -30,25 +28,23 @@ from cts.devices.executed.arrays import Array
 from cts.devices.executed.instructions.vector import Vector
 from cts.devices.executed.wave import Wave
 
-_FORMATS: Mapping[str, Format] = MappingProxyType({"f16": F16, "f32": F32, "f64": F64})
+_FORMATS: Mapping[str, Format] = MappingProxyType({"f16": F16, "f32": F32})
 
 Operation = Callable[..., Array]
 
 
-def _float(
-    names: str, kinds: str, operands: str, exact: Operation, native: Operation | None = None, native64: Operation | None = None
-) -> dict[str, Vector]:
+def _float(names: str, kinds: str, operands: str, exact: Operation, native: Operation | None = None) -> dict[str, Vector]:
     """Return instructions that round once.
 
     Args:
         names: the mnemonics, each without the kind at its end.
         operands: with ``*`` for the kind.
-        exact, native: see ``modal``; ``native64`` replaces both for f64.
+        exact, native: see ``modal``.
     """
     return {
         f"{name}_{kind}": Vector(
             f"{kind} <- {operands.replace('*', kind)}",
-            modal(_FORMATS[kind], exact, (native64 or native) if kind == "f64" else native),
+            modal(_FORMATS[kind], exact, native),
             modal=True,
         )
         for name in names.split()
@@ -203,13 +199,14 @@ def _compares(prefix: str, result: str) -> dict[str, Vector]:
         f"{prefix}_{name}_{kind}": Vector(f"{result} <- {kind} {kind}", function)
         for kind in ("i16", "u16", "i32", "u32", "i64", "u64")
         for name, function in _OF_INTEGERS.items()
+        if name not in ("f", "t") or kind[1:] != "16"
     }
     floats = {
         f"{prefix}_{name}_{kind}": Vector(f"{result} <- {kind} {kind}", _comparison(kind, function), modal=True)
         for kind in _FORMATS
         for name, function in _OF_FLOATS.items()
     }
-    masks = {"f16": "u16", "f32": "u32", "f64": "u32"}
+    masks = {"f16": "u16", "f32": "u32"}
     classes = {f"{prefix}_class_{kind}": Vector(f"{result} <- {kind} {masks[kind]}", _in_class(form)) for kind, form in _FORMATS.items()}
     return {**ints, **floats, **classes}
 
@@ -218,28 +215,29 @@ COMPARISONS: Mapping[str, Vector] = MappingProxyType({**_compares("v_cmp", "mask
 
 FLOATS: Mapping[str, Vector] = MappingProxyType(
     {
-        **_float("v_add", "f16 f32 f64", "* *", added, np.add),
+        **_float("v_add", "f16 f32", "* *", added, np.add),
         **_float("v_sub", "f16 f32", "* *", subtracted, np.subtract),
         **_float("v_subrev", "f16 f32", "* *", lambda a, b: subtracted(b, a), lambda a, b: b - a),
-        **_float("v_mul", "f16 f32 f64", "* *", multiplied, np.multiply),
-        **_float("v_fma", "f16 f32 f64", "* * *", fused, None, fused_doubles),
+        **_float("v_mul", "f16 f32", "* *", multiplied, np.multiply),
+        **_float("v_fma", "f16 f32", "* * *", fused),
         **_float("v_fmac", "f16 f32", "* * dst:*", fused),
         **_float("v_fmamk", "f16 f32", "* literal:* *", fused),
         **_float("v_fmaak", "f16 f32", "* * literal:*", fused),
-        **_chosen("v_min v_min_num", "f16 f32 f64", 2, smaller),
-        **_chosen("v_max v_max_num", "f16 f32 f64", 2, larger),
+        **_chosen("v_min v_min_num", "f16 f32", 2, smaller),
+        **_chosen("v_max v_max_num", "f16 f32", 2, larger),
         **_chosen("v_min3 v_min3_num", "f16 f32", 3, lambda a, b, c: smaller(smaller(a, b), c)),
         **_chosen("v_max3 v_max3_num", "f16 f32", 3, lambda a, b, c: larger(larger(a, b), c)),
         **_chosen("v_med3 v_med3_num", "f16 f32", 3, middle),
         **_chosen("v_minmax v_minmax_num", "f16 f32", 3, lambda a, b, c: larger(smaller(a, b), c)),
         **_chosen("v_maxmin v_maxmin_num", "f16 f32", 3, lambda a, b, c: smaller(larger(a, b), c)),
-        **_chosen("v_floor", "f16 f32 f64", 1, np.floor),
-        **_chosen("v_ceil", "f16 f32 f64", 1, np.ceil),
-        **_chosen("v_trunc", "f16 f32 f64", 1, np.trunc),
-        **_chosen("v_rndne", "f16 f32 f64", 1, np.rint),
-        **_chosen("v_fract", "f16 f32 f64", 1, _fraction),
-        **_chosen("v_frexp_mant", "f16 f32 f64", 1, _mantissa),
-        **_float("v_rcp v_rcp_iflag", "f16 f32", "*", *_through_double(_reciprocal)),
+        **_chosen("v_floor", "f16 f32", 1, np.floor),
+        **_chosen("v_ceil", "f16 f32", 1, np.ceil),
+        **_chosen("v_trunc", "f16 f32", 1, np.trunc),
+        **_chosen("v_rndne", "f16 f32", 1, np.rint),
+        **_chosen("v_fract", "f16 f32", 1, _fraction),
+        **_chosen("v_frexp_mant", "f16 f32", 1, _mantissa),
+        **_float("v_rcp", "f16 f32", "*", *_through_double(_reciprocal)),
+        **_float("v_rcp_iflag", "f32", "*", *_through_double(_reciprocal)),
         **_float("v_sqrt", "f16 f32", "*", *_through_double(_square_root)),
         **_float("v_rsq", "f16 f32", "*", *_through_double(lambda a: 1.0 / np.sqrt(a))),
         **_float("v_exp", "f16 f32", "*", *_through_double(np.exp2)),
@@ -250,21 +248,14 @@ FLOATS: Mapping[str, Vector] = MappingProxyType(
         "v_ldexp_f16": Vector("f16 <- f16 i16", modal(F16, _scaled), modal=True),
         "v_frexp_exp_i32_f32": Vector("i32 <- f32", _exponent),
         "v_frexp_exp_i16_f16": Vector("i16 <- f16", _exponent),
-        "v_frexp_exp_i32_f64": Vector("i32 <- f64", _exponent),
         "v_cvt_f16_f32": _convert("f16", "f32"),
         "v_cvt_f32_f16": _convert("f32", "f16"),
-        "v_cvt_f32_f64": _convert("f32", "f64"),
-        "v_cvt_f64_f32": _convert("f64", "f32"),
         "v_cvt_f32_i32": _convert("f32", "i32"),
         "v_cvt_f32_u32": _convert("f32", "u32"),
-        "v_cvt_f64_i32": _convert("f64", "i32"),
-        "v_cvt_f64_u32": _convert("f64", "u32"),
         "v_cvt_f16_i16": _convert("f16", "i16"),
         "v_cvt_f16_u16": _convert("f16", "u16"),
         "v_cvt_i32_f32": _integer("i32", "f32"),
         "v_cvt_u32_f32": _integer("u32", "f32"),
-        "v_cvt_i32_f64": _integer("i32", "f64"),
-        "v_cvt_u32_f64": _integer("u32", "f64"),
         "v_cvt_i16_f16": _integer("i16", "f16"),
         "v_cvt_u16_f16": _integer("u16", "f16"),
         "v_cvt_floor_i32_f32": _integer("i32", "f32", np.floor),

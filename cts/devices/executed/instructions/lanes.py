@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cts.devices.executed.arrays import Array
 from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.instructions.meaning import Step
 from cts.devices.executed.instructions.transfers import WORD, deliver
@@ -26,7 +25,6 @@ class Custom:
     function: Callable[[Instruction], Step]
 
     def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that executes the instruction; see Meaning."""
         return self.function(instruction)
 
 
@@ -119,41 +117,15 @@ def _swap_halves(instruction: Instruction) -> Step:
     return step
 
 
-def _through_memory(push: bool) -> Callable[[Instruction], Step]:
-    """Return what prepares ds_permute (each lane sends) or ds_bpermute (each lane fetches)."""
-
-    def prepare(instruction: Instruction) -> Step:
-        address, data, register = instruction["addr"], instruction["data0"], instruction["vdst"]
-        offset = instruction["offset0"] | instruction["offset1"] << 8
-
-        def step(wave: Wave) -> None:
-            lane = (wave.u32[address] + np.uint32(offset) >> 2) % wave.lanes
-            source = np.where(wave.active, wave.u32[data], np.uint32(0))
-            result: Array = np.zeros(wave.lanes, np.uint32)
-            if push:
-                result[lane[wave.active]] = source[wave.active]
-            else:
-                result = source[lane]
-            wave.later(Counter.SHARE, partial(deliver, wave, register, WORD, [result], wave.active))
-
-        return step
-
-    return prepare
-
-
-def _swizzle(instruction: Instruction) -> Step:
-    """Prepare ds_swizzle in its two oldest modes: quads, or and, or and xor of the lane's lowest five bits."""
-    pattern = instruction["offset0"] | instruction["offset1"] << 8
-    data, register = instruction["addr"], instruction["vdst"]
+def _fetch(instruction: Instruction) -> Step:
+    """Prepare ds_bpermute_b32: each lane reads from the lane that its address names."""
+    address, data, register = instruction["addr"], instruction["data0"], instruction["vdst"]
+    offset = instruction["offset0"] | instruction["offset1"] << 8
 
     def step(wave: Wave) -> None:
-        lane = np.arange(wave.lanes)
-        if pattern & 0x8000:
-            source = (lane & ~3) + (pattern >> 2 * (lane & 3) & 3)
-        else:
-            source = (lane & ~31) + (((lane & pattern & 31) | pattern >> 5 & 31) ^ (pattern >> 10 & 31))
-        result = np.where(wave.active[source], wave.u32[data][source], np.uint32(0))
-        wave.later(Counter.SHARE, partial(deliver, wave, register, WORD, [result], wave.active))
+        lane = (wave.u32[address] + np.uint32(offset) >> 2) % wave.lanes
+        source = np.where(wave.active, wave.u32[data], np.uint32(0))
+        wave.later(Counter.SHARE, partial(deliver, wave, register, WORD, [source[lane]], wave.active))
 
     return step
 
@@ -168,8 +140,6 @@ LANES: Mapping[str, Custom] = MappingProxyType(
         "v_permlane64_b32": Custom(_permute_halves),
         "v_swap_b32": Custom(_swap),
         "v_swap_b16": Custom(_swap_halves),
-        "ds_permute_b32": Custom(_through_memory(push=True)),
-        "ds_bpermute_b32": Custom(_through_memory(push=False)),
-        "ds_swizzle_b32": Custom(_swizzle),
+        "ds_bpermute_b32": Custom(_fetch),
     }
 )

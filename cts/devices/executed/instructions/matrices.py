@@ -95,7 +95,6 @@ class MultiplyAccumulate:
     layouts: Layouts
 
     def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that executes the instruction; see Meaning."""
         whole = self.result in ("i32", "f32")
         kept_half = instruction["op_sel"] >> 2 & 1 if self.layouts.repeated and not whole else None
         signs = instruction["neg"] if self.a == "iu8" else 0

@@ -49,7 +49,6 @@ class Packed:
     single: Vector
 
     def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that executes the instruction; see Meaning."""
         result, _, operands = self.single.signature.partition(" <- ")
         low, high = (self._half(instruction, upper, operands.split()) for upper in (False, True))
         kind = KINDS[result]
@@ -95,7 +94,6 @@ class Mixed:
     result: bool | None
 
     def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that executes the instruction; see Meaning."""
         reads = [self._operand(instruction, place) for place in range(3)]
         fused = FLOATS["v_fma_f32"].function
         narrowed = modal(F16, lambda a: a, lambda a: a.astype(np.float16), F32)

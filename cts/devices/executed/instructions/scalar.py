@@ -36,7 +36,6 @@ class Scalar:
     scc: str = ""
 
     def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that executes the instruction; see Meaning."""
         result, _, operands = self.signature.partition(" <- ")
         reads: list[Callable[[Wave], int]] = []
         place = 0
@@ -88,7 +87,6 @@ class SaveExec:
     writes_new: bool = False
 
     def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that executes the instruction; see Meaning."""
         read, write_old = scalar(instruction["ssrc0"], self.bits, instruction.literal), write_scalar(instruction["sdst"], self.bits)
         read_exec, write_exec = scalar(EXEC, self.bits), write_scalar(EXEC, self.bits)
         mask = (1 << self.bits) - 1
@@ -110,7 +108,6 @@ class ScalarFloat:
     name: str
 
     def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that executes the instruction; see Meaning."""
         of_vector = {**FLOATS, **COMPARISONS}[self.name]
         result, _, operands = of_vector.signature.partition(" <- ")
         reads = []
@@ -160,14 +157,6 @@ def _twice_each_bit(a: int) -> int:
     return int("".join(bit * 2 for bit in f"{a:032b}"), 2)
 
 
-def _quads(a: int, bits: int) -> int:
-    return sum(1 << place // 4 for place in range(0, bits, 4) if a >> place & 0xF)
-
-
-def _replicated_quads(a: int, bits: int) -> int:
-    return sum(0xF << place for place in range(0, bits, 4) if a >> place & 0xF)
-
-
 def _logic(names: Mapping[str, Callable[[int, int], int]]) -> dict[str, Scalar]:
     return {
         f"s_{name}_b{bits}": Scalar(f"b{bits} <- b{bits} b{bits}", function, "nonzero")
@@ -213,7 +202,8 @@ SCALARS: Mapping[str, Scalar | SaveExec | ScalarFloat] = MappingProxyType(
         **_logic(_LOGIC),
         **{f"s_{name}_saveexec_b{bits}": SaveExec(bits, function) for name, function in _FOR_EXEC.items() for bits in (32, 64)},
         **{f"s_{name}_wrexec_b{bits}": SaveExec(bits, _FOR_EXEC[name], True) for name in ("and_not0", "and_not1") for bits in (32, 64)},
-        **{f"s_cmp_{name}_{kind}": Scalar(f"scc <- {kind} {kind}", f) for name, f in _COMPARE.items() for kind in ("i32", "u32", "u64")},
+        **{f"s_cmp_{name}_{kind}": Scalar(f"scc <- {kind} {kind}", f) for name, f in _COMPARE.items() for kind in ("i32", "u32")},
+        **{f"s_cmp_{name}_u64": Scalar("scc <- u64 u64", _COMPARE[name]) for name in ("eq", "lg")},
         **{f"s_cmpk_{name}_{kind}": Scalar(f"scc <- dst:{kind} simm:{kind}", f) for name, f in _COMPARE.items() for kind in ("i32", "u32")},
         **{name: ScalarFloat(of) for name, of in _FLOAT_NAMES.items()},
         **dict.fromkeys(("s_add_u32", "s_add_co_u32"), Scalar("u32 <- u32 u32", _sum, "returned")),
@@ -257,8 +247,6 @@ SCALARS: Mapping[str, Scalar | SaveExec | ScalarFloat] = MappingProxyType(
         **{f"s_bitset1_b{n}": Scalar(f"b{n} <- b32 dst:b{n}", lambda a, old, n=n: old | 1 << (a & n - 1)) for n in (32, 64)},
         **{f"s_bitcmp0_b{n}": Scalar(f"scc <- b{n} b32", lambda a, b, n=n: not a >> (b & n - 1) & 1) for n in (32, 64)},
         **{f"s_bitcmp1_b{n}": Scalar(f"scc <- b{n} b32", lambda a, b, n=n: a >> (b & n - 1) & 1) for n in (32, 64)},
-        **{f"s_quadmask_b{n}": Scalar(f"b{n} <- b{n}", lambda a, n=n: _quads(a, n), "nonzero") for n in (32, 64)},
-        **{f"s_wqm_b{n}": Scalar(f"b{n} <- b{n}", lambda a, n=n: _replicated_quads(a, n), "nonzero") for n in (32, 64)},
         "s_bitreplicate_b64_b32": Scalar("b64 <- b32", _twice_each_bit),
         **{
             f"s_{name}_{kind}": Scalar(f"{kind} <- {kind} {kind}", lambda a, b, c=c: (a, True) if c(a, b) else (b, False), "returned")

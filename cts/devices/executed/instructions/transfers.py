@@ -86,7 +86,6 @@ class Transfer:
     generation: str
 
     def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that executes the instruction; see Meaning."""
         segment, verb, name = instruction.mnemonic.split("_", 2)
         offsets: tuple[int, ...] = (0,)
         registers = [instruction.fields.get("vdata", instruction.fields.get("data", 0))]
@@ -158,7 +157,6 @@ class ScalarLoad:
     generation: str
 
     def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that executes the instruction; see Meaning."""
         through, rdna4 = instruction.mnemonic.startswith("s_buffer_"), self.generation == "gfx12"
         shape = SHAPES[instruction.mnemonic.rpartition("_")[2]]
         counter = Counter.SCALAR if rdna4 else Counter.SHARE
@@ -201,7 +199,6 @@ class TransposedLoad:
     size: int
 
     def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that executes the instruction; see Meaning."""
         find, register, size = in_memory(instruction, "gfx12", 32), instruction["vdst"], self.size
 
         def step(wave: Wave) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cts.devices.executed.arrays import Array
-from cts.devices.executed.encoding.decoder import DPP8, DPP16, Instruction
+from cts.devices.executed.encoding.decoder import DPP16, Instruction
 from cts.devices.executed.errors import NotModelled
 from cts.devices.executed.instructions.dpp import Around, moved
 from cts.devices.executed.instructions.meaning import Step
@@ -37,7 +37,6 @@ class Vector:
     modal: bool = False
 
     def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that executes the instruction; see Meaning."""
         compute, write, around = self.parts(instruction)
         if around is None:
             return lambda wave: write(wave, compute(wave))
@@ -159,11 +158,8 @@ def _write(instruction: Instruction, name: str, place: int) -> Write:
             return write_mask(VCC)
         return write_mask(instruction["sdst"] if place else instruction["vdst"])
     kind = KINDS[name]
-    return write_vector(*_joined(_place_of_result(instruction, kind), kind))
-
-
-def _joined(place: tuple[int, bool], kind: Kind) -> tuple[int, Kind, bool]:
-    return place[0], kind, place[1]
+    register, high = _place_of_result(instruction, kind)
+    return write_vector(register, kind, high)
 
 
 def _modified(
@@ -172,9 +168,8 @@ def _modified(
     """Return the computation with the modifiers of its result: a factor, and clamping."""
     if instruction.format != "VOP3":
         return compute
-    if factor := instruction["omod"]:
-        inner, by = compute, _OUTPUT_FACTORS[factor]
-        compute = lambda wave: inner(wave) * inner(wave).dtype.type(by)  # noqa: E731
+    if instruction["omod"]:
+        compute = _scaled(compute, _OUTPUT_FACTORS[instruction["omod"]])
     if not instruction["clamp"] or result in ("mask", "exec"):
         return compute
     kind = KINDS[result]
@@ -184,6 +179,15 @@ def _modified(
         raise NotModelled(f"{instruction.mnemonic} with clamp")
     limits = np.iinfo(kind.dtype)
     return lambda wave: np.clip(function(*(read(wave).astype(np.int64) for read in reads)), limits.min, limits.max).astype(kind.dtype)
+
+
+def _scaled(compute: Read, factor: float) -> Read:
+    def scaled(wave: Wave) -> Array:
+        value = compute(wave)
+        product: Array = value * value.dtype.type(factor)
+        return product
+
+    return scaled
 
 
 def _between_0_and_1(value: Array) -> Array:
@@ -211,8 +215,3 @@ class Pair:
             write_y(wave, value_y)
 
         return step
-
-
-def is_dpp(code: int) -> bool:
-    """Return whether an operand's code asks for DPP."""
-    return code == DPP16 or code in DPP8

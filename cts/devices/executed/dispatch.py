@@ -61,7 +61,7 @@ def run(dispatch: Dispatch, memory: Memory) -> None:
         NotModelled: something in the shader is not modelled.
     """
     if dispatch.field(0):
-        raise NotModelled("a shader with scratch memory")
+        raise NotModelled("scratch memory")
     program = Program(memory, dispatch.generation)
     xs, ys, zs = (range(count) for count in dispatch.groups)
     for z, y, x in product(zs, ys, xs):

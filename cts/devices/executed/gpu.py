@@ -64,7 +64,7 @@ class Gpu:
                 place += 1
                 continue
             if header >> 30 != _TYPE_3:
-                raise NotModelled(f"a packet of type {header >> 30} ({header:#010x})")
+                raise NotModelled(f"packet of type {header >> 30}", f"({header:#010x})")
             count, opcode = (header >> 16 & 0x3FFF) + 1, header >> 8 & 0xFF
             body = words[place + 1 : place + 1 + count]
             place += 1 + count
@@ -72,12 +72,12 @@ class Gpu:
                 continue
             name = self._packets.get(opcode)
             if name is None:
-                raise NotModelled(f"packet {opcode:#x} with {count} words is not modelled")
+                raise NotModelled(f"packet {opcode:#x}", f"({count} words)")
             getattr(self, f"_{name.lower()}")(body)
 
     def _set(self, register: int, value: int) -> None:
         if register >= _FIRST_COMPUTE and register not in self._known:
-            raise NotModelled(f"compute register {register:#x} is not modelled (value {value:#x})")
+            raise NotModelled(f"compute register {register:#x}", f"(value {value:#x})")
         self._registers[register] = value
 
     def _set_sh_reg(self, body: list[int]) -> None:
@@ -96,7 +96,7 @@ class Gpu:
     def _write_data(self, body: list[int]) -> None:
         control, low, high, *data = body
         if control >> 8 & 15 not in (2, 5):
-            raise NotModelled(f"WRITE_DATA to destination {control >> 8 & 15}")
+            raise NotModelled("WRITE_DATA", f"to destination {control >> 8 & 15}")
         self._memory.words(low | high << 32, len(data))[:] = data
 
     def _release_mem(self, body: list[int]) -> None:
@@ -104,7 +104,7 @@ class Gpu:
         what, low, high, *data = body[1:6]
         words = {0: 0, 1: 1, 2: 2}.get(what >> 29)
         if words is None:
-            raise NotModelled(f"RELEASE_MEM with data {what >> 29}")
+            raise NotModelled("RELEASE_MEM", f"with data {what >> 29}")
         if words:
             self._memory.words(low | high << 32, words)[:] = data[:words]
 
@@ -115,14 +115,14 @@ class Gpu:
         if to == 2:
             return
         if size % 4 or where == 1 or to == 1:
-            raise NotModelled(f"DMA_DATA {control:#x} of {size} bytes")
+            raise NotModelled("DMA_DATA", f"with control {control:#x} and {size} bytes")
         target = self._memory.words(low | high << 32, size // 4)
         target[:] = source if where == 2 else self._memory.words(source | source_high << 32, size // 4)
 
     def _dispatch_direct(self, body: list[int]) -> None:
         *groups, initiator = body
         if initiator & ~_KNOWN_INITIATOR or not initiator & _FORCE_START:
-            raise NotModelled(f"DISPATCH_DIRECT with initiator {initiator:#x}")
+            raise NotModelled("DISPATCH_DIRECT", f"with initiator {initiator:#x}")
         registers = self._registers
         size = tuple(registers[0x207 + axis] & 0xFFFF for axis in range(3))
         run(

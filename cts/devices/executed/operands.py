@@ -98,7 +98,7 @@ def scalar(code: int, bits: int, literal: int | None = None, signed: bool = Fals
     if code == SCC:
         return lambda wave: wave.scc
     if code >= FIRST_VECTOR:
-        raise NotModelled("a vector register as an operand of a scalar instruction")
+        raise NotModelled("a vector register", "as an operand of a scalar instruction")
     if code == NULL:
         return lambda _: 0
     if bits == 64:

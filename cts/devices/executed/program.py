@@ -73,4 +73,4 @@ def _prepared(words: tuple[int, ...], generation: str) -> Step | None:
         return prepare(instruction, generation)
     except NotModelled as error:
         shown = " ".join(f"{word:08x}" for word in words)
-        raise NotModelled(f"{error} ({instruction.mnemonic or 'a pair'}: {shown} on {generation})") from None
+        raise NotModelled(error.part, f"{error.how} ({instruction.mnemonic or 'a pair'}: {shown} on {generation})".strip()) from None

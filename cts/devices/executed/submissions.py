@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
+from cts.devices.device import DeviceError
 from cts.devices.executed.errors import NotModelled
 from cts.devices.executed.memory import Memory
 
@@ -95,7 +96,7 @@ class Fences:
             source, target = (ctypes.c_uint32 * 2).from_address(argument)
             self._signaled[target] = self._signaled.get(source, False)
         else:
-            raise NotModelled(f"request {number:#x} for a synchronization object")
+            raise NotModelled(f"request {number:#x}", "of synchronization objects")
         return 0
 
     def signal(self, handles: Iterable[int]) -> None:
@@ -110,14 +111,14 @@ class Submissions:
         execute: executes command buffers one after another, before the system call returns.
 
     Raises:
-        NotModelled: the library is not preloaded.
+        DeviceError: the library is not preloaded.
     """
 
     def __init__(self, memory: Memory, execute: Callable[[Sequence[CommandBuffer]], None]) -> None:
         self._memory, self._execute = memory, execute
         self._library = ctypes.CDLL(None)
         if not hasattr(self._library, "executed_listen"):
-            raise NotModelled("this process does not preload the library that shows submissions: name --device executed:CHIP")
+            raise DeviceError("this process does not preload the library that shows submissions: name --device executed:CHIP")
         self._library.mmap.restype = ctypes.c_void_p
         self._library.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_int64)
         self._library.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
@@ -164,13 +165,13 @@ class Submissions:
         elif operation == "unmap":
             self._memory.unmap(va.address)
         elif operation != "map":
-            raise NotModelled(f"GEM_VA: operation {va.operation} ({operation or 'unknown'})")
+            raise NotModelled("GEM_VA", f"with operation {va.operation}")
 
     def _host_address(self, descriptor: int, handle: int) -> int:
         if handle not in self._mapped:
             offset = ctypes.c_uint64(handle)
             if self._library.ioctl(descriptor, ctypes.c_ulong(_GEM_MMAP), ctypes.byref(offset)):
-                raise NotModelled(f"GEM_MMAP of buffer {handle} fails")
+                raise DeviceError(f"the null kernel driver does not map buffer {handle}: GEM_MMAP fails")
             self._mapped[handle] = self._library.mmap(None, self._sizes[handle], _READ_WRITE, _SHARED, descriptor, offset.value)
         return self._mapped[handle]
 

@@ -157,31 +157,34 @@ def test_an_indirect_buffer_is_executed_in_its_place():
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (packet(0x2F, 1), "0x2f"),
-        (packet(0x76, 0x218, 1), "0x218"),
-        ((0x40000000,), "type 1"),
-        (packet(0x15, 1, 1, 1, 0x2041), "0x2041"),
+        (packet(0x2F, 1), "packet 0x2f"),
+        (packet(0x76, 0x218, 1), "compute register 0x218"),
+        ((0x40000000,), "packet of type 1"),
+        (packet(0x15, 1, 1, 1, 0x2041), "DISPATCH_DIRECT"),
         (packet(0x37, 1 << 8, 0, 0, 0), "WRITE_DATA"),
     ],
 )
 def test_what_is_not_modelled_is_an_error_that_names_it(words, named):
-    with pytest.raises(NotModelled, match=named):
+    with pytest.raises(NotModelled) as raised:
         Machine().submit(*words)
+    assert raised.value.part == named
 
 
 @pytest.mark.parametrize(
     ("code", "named"),
     [
-        ([0x7E000200 | 0x7F << 9, END], "VOP1"),
+        ([0x7E000200 | 0x7F << 9, END], "opcode 0x7f of VOP1"),
         ([0xBFB60001, END], "s_sendmsg"),
-        ([0xB8800002, END], "hardware register"),
+        ([0xB8800002, END], "hardware register 2"),
     ],
 )
 def test_an_instruction_that_is_not_modelled_is_an_error_that_names_it(code, named):
-    with pytest.raises(NotModelled, match=named):
+    with pytest.raises(NotModelled) as raised:
         Machine().dispatch(code)
+    assert raised.value.part == named
 
 
 def test_a_shader_with_scratch_memory_is_an_error():
-    with pytest.raises(NotModelled, match="scratch"):
+    with pytest.raises(NotModelled) as raised:
         Machine().dispatch([END], more=1)
+    assert raised.value.part == "scratch memory"

@@ -119,10 +119,11 @@ def test_a_transfer_gives_the_state_to_another_object():
 
 
 def test_an_unknown_request_is_an_error():
-    with pytest.raises(NotModelled, match="0xcb"):
+    with pytest.raises(NotModelled) as raised:
         Fences().hear(0xCB, ctypes.addressof(ctypes.c_uint64()))
+    assert raised.value.part == "request 0xcb"
 
 
 def test_only_chips_of_radv_are_executed():
-    with pytest.raises(DeviceError, match="compile-only:nvk-ada"):
+    with pytest.raises(DeviceError):
         executing("nvk-ada", {})

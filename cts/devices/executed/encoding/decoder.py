@@ -86,7 +86,7 @@ class Encoding:
         first = f"{words[0]:032b}"
         found = next((entry for entry in self.formats if first.startswith(entry.pattern)), None)
         if found is None:
-            raise NotModelled(f"instruction {words[0]:#010x} of {self.generation} has an unknown format")
+            raise NotModelled(f"instruction {words[0]:#010x}", f"of {self.generation}")
         bits = sum(word << 32 * place for place, word in enumerate(words[: found.words]))
         fields = {name: _part(bits, place) for name, place in found.fields.items()}
         table = found.name if found.segment is None else _SEGMENTS[_part(bits, found.segment)]
@@ -106,7 +106,7 @@ class Encoding:
         name = self.mnemonics.get((table, opcode)) or self.mnemonics.get(place)
         if name is None:
             shown = " ".join(f"{word:08x}" for word in words[:3])
-            raise NotModelled(f"opcode {opcode:#x} of {table} of {self.generation} is not in the table of instructions ({shown})")
+            raise NotModelled(f"opcode {opcode:#x} of {table}", f"of {self.generation} ({shown})")
         return name
 
 

@@ -141,7 +141,7 @@ class HardwareRegister:
         which = instruction["simm16"]
         register, offset, width = which & 63, which >> 6 & 31, (which >> 11) + 1
         if register != _FLOAT_MODE:
-            raise NotModelled(f"{instruction.mnemonic} of hardware register {register}")
+            raise NotModelled(f"hardware register {register}", f"({instruction.mnemonic})")
         mask = (1 << width) - 1 << offset
         if not self.writes:
             write = write_scalar(instruction["sdst"], 32)
@@ -194,7 +194,7 @@ class Message:
             NotModelled: it is another message.
         """
         if instruction["simm16"] != _DEALLOCATE:
-            raise NotModelled(f"s_sendmsg {instruction['simm16']}")
+            raise NotModelled("s_sendmsg", f"with message {instruction['simm16']}")
         return lambda _: None
 
 

@@ -102,13 +102,13 @@ class MultiplyAccumulate:
         c = self._accumulator(instruction, kept_half)
         saturates = bool(instruction["clamp"])
         if saturates and self.result != "i32":
-            raise NotModelled(f"{instruction.mnemonic} with clamp")
+            raise NotModelled(instruction.mnemonic, "with clamp")
         register, rounded = instruction["vdst"], _ROUNDED[self.result]
         rows_columns = _results
 
         def step(wave: Wave) -> None:
             if not wave.full:
-                raise NotModelled(f"{instruction.mnemonic} with inactive lanes")
+                raise NotModelled(instruction.mnemonic, "with inactive lanes")
             if self.result == "i32":
                 total = a(wave) @ b(wave) + c(wave)
                 values = np.clip(total, -(2.0**31), 2.0**31 - 1) if saturates else total
@@ -124,7 +124,7 @@ class MultiplyAccumulate:
         """Return what reads A as rows by K, or B as K by columns."""
         register = instruction[("src0", "src1")[place]] - FIRST_VECTOR
         if register < 0:
-            raise NotModelled(f"{instruction.mnemonic} with a constant as A or B")
+            raise NotModelled(instruction.mnemonic, "with a constant as A or B")
         dtype, values = _UNPACK[(self.a, self.b)[place]]
         negate = [bool(instruction[field] >> place & 1) and self.a != "iu8" for field in ("neg", "neg_hi")]
         layouts = self.layouts
@@ -134,7 +134,7 @@ class MultiplyAccumulate:
             count = inner.shape[1] * dtype.itemsize // 4
             codes = np.ascontiguousarray(wave.u32[register : register + count].T).view(dtype)
             if layouts.repeated and not (codes.reshape(-1, SIZE, codes.shape[1]) == codes[:SIZE]).all():
-                raise NotModelled(f"{instruction.mnemonic}: lanes from 16 on do not repeat lanes 0-15, so the result is undefined")
+                raise NotModelled(instruction.mnemonic, "where lanes from 16 on do not repeat lanes 0-15")
             found = values(codes.view(np.int8) if signed else codes).astype(np.float64)
             if negate[0] or negate[1]:
                 found = found * np.where(np.arange(found.shape[1]) % 2 == 0, 1 - 2 * negate[0], 1 - 2 * negate[1])
@@ -162,7 +162,7 @@ class MultiplyAccumulate:
             return lambda _: signs(np.full((SIZE, SIZE), value))
         register = code - FIRST_VECTOR
         if register < 0:
-            raise NotModelled(f"{instruction.mnemonic} with a scalar register as C")
+            raise NotModelled(instruction.mnemonic, "with a scalar register as C")
 
         def read(wave: Wave) -> Array:
             rows, columns = _results(layouts, wave.lanes)

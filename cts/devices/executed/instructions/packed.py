@@ -100,7 +100,7 @@ class Mixed:
         kind = KINDS["f32" if self.result is None else "f16"]
         write = write_vector(instruction["vdst"], kind, bool(self.result))
         if instruction["clamp"]:
-            raise NotModelled(f"{instruction.mnemonic} with clamp")
+            raise NotModelled(instruction.mnemonic, "with clamp")
 
         def step(wave: Wave) -> None:
             total = fused(wave, *(read(wave) for read in reads))

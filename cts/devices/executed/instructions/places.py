@@ -78,7 +78,7 @@ def descriptor(wave: Wave, register: int) -> tuple[int, int]:
     """
     low, high, records = wave.scalars[register : register + 3]
     if high >> 16 & 0x3FFF:
-        raise NotModelled(f"a buffer with a stride of {high >> 16 & 0x3FFF} bytes")
+        raise NotModelled("a buffer with a stride", f"({high >> 16 & 0x3FFF} bytes)")
     return low | (high & 0xFFFF) << 32, records
 
 
@@ -89,7 +89,7 @@ def in_buffer(instruction: Instruction, generation: str) -> Find:
         NotModelled: an index is used.
     """
     if instruction["idxen"] or instruction["tfe"]:
-        raise NotModelled(f"{instruction.mnemonic} with idxen or tfe")
+        raise NotModelled(instruction.mnemonic, "with idxen or tfe")
     rdna4 = generation == _FIRST_OF_RDNA4
     resource = instruction["rsrc"] if rdna4 else 4 * instruction["rsrc"]
     soffset = scalar(instruction["soffset"], 32)

@@ -43,12 +43,12 @@ def prepare(instruction: Instruction, generation: str) -> Step | None:
         return Pair(first, second).prepare(instruction)
     meaning = _meaning(meanings, instruction)
     if instruction.dpp is not None and not isinstance(meaning, Vector):
-        raise NotModelled(f"{instruction.mnemonic} with DPP")
+        raise NotModelled(instruction.mnemonic, "with DPP")
     return meaning.prepare(instruction)
 
 
 def _meaning(meanings: Mapping[str, Meaning], instruction: Instruction) -> Meaning:
     found = meanings.get(instruction.mnemonic)
     if found is None:
-        raise NotModelled(f"instruction {instruction.mnemonic} is not modelled")
+        raise NotModelled(instruction.mnemonic)
     return found

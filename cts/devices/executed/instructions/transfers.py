@@ -203,7 +203,7 @@ class TransposedLoad:
 
         def step(wave: Wave) -> None:
             if not wave.full:
-                raise NotModelled(f"{instruction.mnemonic} with inactive lanes")
+                raise NotModelled(instruction.mnemonic, "with inactive lanes")
             wave.settle(Counter.LOAD)
             access = find(wave)
             rows = np.stack([loaded(wave, access(4 * number, 4), 4)[:32] for number in range(size * 2)], axis=1)

@@ -176,7 +176,7 @@ def _modified(
     if kind.is_float:
         return lambda wave: _between_0_and_1(compute(wave))
     if modal or kind.bits == 64 or kind.name[0] == "b":
-        raise NotModelled(f"{instruction.mnemonic} with clamp")
+        raise NotModelled(instruction.mnemonic, "with clamp")
     limits = np.iinfo(kind.dtype)
     return lambda wave: np.clip(function(*(read(wave).astype(np.int64) for read in reads)), limits.min, limits.max).astype(kind.dtype)
 

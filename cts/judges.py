@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from cts.devices.capabilities import STATISTICS_FEATURE
 from cts.devices.compile_only.chips import chip_named, find
 from cts.devices.device import DeviceDescription, DeviceError, Judge, NoSuchDevice, compiling
 from cts.devices.executed.description import executed
@@ -134,7 +135,9 @@ def _of_chip(selector: str, environment: Mapping[str, str], name: str, seconds: 
 
 
 def _compiling(spec: DeviceSpec, description: DeviceDescription, why: str) -> Choice:
-    return Choice(replace(spec, compiles_only=True), compiling(description), why)
+    # The code is all that such a device gives.
+    spec = replace(spec, compiles_only=True, statistics=bool(description.features.get(STATISTICS_FEATURE)))
+    return Choice(spec, compiling(description, spec.selector if spec.chip else ""), why)
 
 
 def compile_only(choice: Choice) -> Choice:

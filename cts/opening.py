@@ -36,8 +36,10 @@ def open_device(spec: DeviceSpec, *, watched: bool = False) -> Device:
             spec.index,
             exactly=spec.number >= 0,
             validation=spec.validation,
+            statistics=spec.statistics,
             fence_seconds=fence_seconds,
             compiles_only=spec.compiles_only,
+            chip=spec.selector if spec.chip else "",
         )
     if spec.kind == "embedded":
         return _open_embedded(spec)

@@ -102,6 +102,12 @@ COMPONENT_TYPES = _by_name(
     _component("u64", "unsigned", 64, np.uint64, 10, 64),
 )
 
+
+def of_other_sign(component: ComponentType) -> ComponentType:
+    """Return the integer type of the same size and the other signedness."""
+    return COMPONENT_TYPES[f"{'u' if component.is_signed else 's'}{component.bits}"]
+
+
 MICROSCALING_TYPES = _by_name(
     _component("e2m1", "float", 4, ml_dtypes.float4_e2m1fn, 1000672002, 2),
     _component("e2m3", "float", 6, ml_dtypes.float6_e2m3fn, 1000672000, 4),

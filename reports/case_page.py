@@ -9,14 +9,14 @@ from cts.verdict.known_failures import KnownFailure
 from cts.verdict.verdict import CaseResult, Verdict
 from reports.case_sources import CaseSource
 from reports.context import Context
-from reports.facts import HEADINGS
+from reports.facts import FACTS, FIELDS, field
 from reports.history import Ended
 from reports.journals import Key
 from reports.links import failure_place
 from reports.neighbours import Neighbour
 
-BRIEF = ("family", "device", "driver", "front_end", "suite_version", "attempt", "code", "step", "known")
-"""The facts at the top of a page."""
+BRIEF = ("device", "driver", "front_end", "suite_version")
+"""The facts of the run at the top of a page."""
 
 SHOWN_RUNS = 30
 """Maximum number of runs that the history on a page lists; it lists the newest."""
@@ -62,13 +62,14 @@ class CasePage:
     defects: Mapping[str, int]
 
     def brief(self, context: Context) -> dict[str, str]:
-        """Return the facts of BRIEF in words, by heading; empty if a fact says nothing.
+        """Return the facts of BRIEF and the fields of the result in words, by heading; empty if one says nothing.
 
         Args:
             context: of the run; it has the facts that are not in the result.
         """
-        words = {**vars(self.result), **{key: context.facts[key] for key in BRIEF if key not in vars(self.result)}}
-        return {HEADINGS[key]: "" if key == "attempt" and words[key] == 1 else str(words[key]) for key in BRIEF}
+        of_run = {FACTS[key]: vars(self.result).get(key, context.facts[key]) for key in BRIEF}
+        lines = {name: one for name, one in FIELDS.items() if isinstance(getattr(self.result, name), str | int | float)}
+        return of_run | {one.title: field(self.result, name) for name, one in lines.items() if name not in ("id", "verdict")}
 
     @property
     def others(self) -> dict[str, int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cts.journal.run_record import RunRecord
+from cts.verdict.codes import Code, is_within
 from cts.verdict.verdict import Verdict
 from reports.facts import facts
 from reports.formats import count
@@ -16,6 +17,9 @@ from reports.verdicts import WORDING
 
 HEADER = ("device", "driver", "suite_version", "tier", "front_end", "started", "command")
 """The facts at the top of every report."""
+
+SHOWN_IDS = 20
+"""How many cases a note names."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,14 @@ def context(run: Run) -> Context:
     notes += [f"Something outside of the driver interfered: {_sentence(what)}" for what in foreign]
     if findings:
         notes.append(f"{count(len(findings), 'thing')} went wrong outside of any case: see the findings of the run.")
+    unlike = [result.id for result in run.results if result.verdict is Verdict.COMPILED and is_within(result.code, Code.COMPILED_OTHERWISE)]
+    if unlike:
+        # A case that compiled has no page of its own.
+        more = f", and {len(unlike) - SHOWN_IDS:,} more in results.jsonl" if len(unlike) > SHOWN_IDS else ""
+        notes.append(
+            f"{count(len(unlike), 'case')} compiled to code that does something else than the code of a twin, which must give the same "
+            f"values. This proves no mistake, and results.jsonl says what differs: {', '.join(unlike[:SHOWN_IDS])}{more}."
+        )
     if any(result.attempt > 1 for result in run.results):
         notes.append("Cases were judged several times: each attempt counts as a case.")
     whole = finished and len(run.metas) == 1 and "resumed" not in run.metas[0]

@@ -1,22 +1,26 @@
-"""The facts of a run that reports show: what was judged, by which software. cts.journal.run_record declares each with its heading."""
+"""The facts of a run, and the fields of a result, that reports show. cts.journal.run_record and cts.verdict.verdict declare their form."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from cts.journal.declared import shown
+from cts.journal.declared import Shown, shown
 from cts.journal.outline import Outline
 from cts.journal.run_record import DeviceRecord, RunRecord
 from cts.verdict.verdict import CaseResult
+from reports.formats import count, duration
 
-_SHOWN = {("device" if name == "name" else name): meta for kind in (DeviceRecord, RunRecord) for name, meta in shown(kind).items()}
+_SHOWN = {("device" if name == "name" else name): one for kind in (DeviceRecord, RunRecord) for name, one in shown(kind).items()}
 
-FACTS: Mapping[str, str] = MappingProxyType({key: meta.title or "" for key, meta in _SHOWN.items()})
+FACTS: Mapping[str, str] = MappingProxyType({key: one.title for key, one in _SHOWN.items()})
 """The facts: key -> heading."""
 
-HEADINGS = MappingProxyType({**{key: meta.title or "" for key, meta in shown(CaseResult).items()}, **FACTS})
+FIELDS: Mapping[str, Shown] = MappingProxyType(shown(CaseResult))
+"""The fields of a result that reports show."""
+
+HEADINGS = MappingProxyType({**{key: one.title for key, one in FIELDS.items()}, **FACTS})
 """The headings of the facts, and those of the fields of a result."""
 
 _OF_A_CASE = ("device", "driver", "front_end", "tier")
@@ -39,10 +43,28 @@ def _stated(meta: RunRecord) -> dict[str, str]:
     """Return the facts that ``meta.json`` states, in words; a list of strings there is a command line."""
     device = meta.get("device", {})
     values = {**meta, "device": device.get("name"), "driver": device.get("driver")}
-    return {key: _in_words(values.get(key), (one.extra or {}).get("empty", "")) for key, one in _SHOWN.items()}
+    return {key: _in_words(values.get(key), one) for key, one in _SHOWN.items()}
 
 
-def _in_words(value: object, empty: str) -> str:
+def field(result: CaseResult, name: str) -> str:
+    """Return a field of FIELDS in words; empty if it has its default, which says nothing."""
+    value = getattr(result, name)
+    return "" if value == CaseResult.__dataclass_fields__[name].default else _in_words(value, FIELDS[name])
+
+
+def columns(results: Sequence[CaseResult]) -> dict[str, Shown]:
+    """Return the columns of a table of cases besides id and verdict: the fields with an order that say something in any of the results."""
+    return {name: one for name, one in FIELDS.items() if one.order and any(field(result, name) for result in results)}
+
+
+def ordered(results: Iterable[CaseResult], name: str) -> list[str]:
+    """Return the distinct texts of a column, in its order; an empty text is the last."""
+    texts = {getattr(result, name): field(result, name) for result in results}
+    values = sorted(texts, reverse=FIELDS[name].number)
+    return sorted(dict.fromkeys(texts[value] for value in values), key=lambda text: not text)
+
+
+def _in_words(value: object, how: Shown) -> str:
     match value:
         case None:
             return ""
@@ -50,4 +72,8 @@ def _in_words(value: object, empty: str) -> str:
             return "on" if value else "off"
         case list() | tuple():
             return shlex.join(map(str, value))
-    return str(value) or empty
+        case int() | float() if how.unit == "s":
+            return duration(value)
+        case int():
+            return count(value, how.unit)
+    return str(value) or how.empty

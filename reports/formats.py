@@ -15,9 +15,9 @@ def duration(seconds: float) -> str:
         return f"{seconds * 1e6:.0f} µs"
     if seconds < 0.01:
         return f"{seconds * 1e3:.1f} ms"
-    if seconds < 1:
+    if seconds < 0.999_5:
         return f"{seconds * 1e3:.0f} ms"
-    if seconds < 60:
+    if seconds < 59.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"

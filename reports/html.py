@@ -12,6 +12,7 @@ from cts.verdict.verdict import CaseResult, Verdict
 from reports.case_page import CasePage
 from reports.causes import Cause
 from reports.context import Context, Headline
+from reports.facts import columns, field, ordered
 from reports.journals import Key, Run, key_of
 from reports.links import failure_place
 from reports.page_template import template
@@ -79,6 +80,7 @@ def index(
         explained=sum(summary.verdicts.get(verdict, 0) for verdict in EXPLAINED),
         paged=sum(summary.verdicts.get(verdict, 0) for verdict in PAGED),
         shown=tuple(summary.verdicts),
+        columns=columns(run.results),
         cases=case_table(run.results, pages),
     )
 
@@ -101,8 +103,8 @@ def failure_page(page: CasePage, context: Context, texts: Mapping[str, Requireme
 
 
 def requirement_page(page: RequirementPage, context: Context, pages: Mapping[Key, str]) -> str:
-    """Return the page of one requirement; ``pages`` as in ``index``."""
-    return template("requirement.html").render(page=page, context=context, pages=pages)
+    """Return the page of one requirement. ``pages``: the path of the page of each attempt at a case that has one."""
+    return template("requirement.html").render(page=page, context=context, pages=pages, columns=columns(page.results))
 
 
 def pages(results: Sequence[CaseResult]) -> dict[Key, str]:
@@ -120,13 +122,15 @@ def pages(results: Sequence[CaseResult]) -> dict[Key, str]:
 
 
 def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[str, Any]:
-    """Return all cases, compact: each is [family, labels, verdict, milliseconds, end, requirements], followed by the path of its page if it
-    has one. Family, verdict, end and requirements are indices into the lists of the same name; an end is a reason with its code, the id of
-    a known failure, and the ids of the defects that explain it."""
+    """Return all cases, compact: each is [family, labels, verdict, texts, end, requirements], followed by the path of its page if it has
+    one. Family, verdict, end and requirements are indices into the lists of the same name; an end is a reason with its code, the id of a
+    known failure, and the ids of the defects that explain it. Texts are indices into the texts of each column, which are in its order."""
     families: dict[str, int] = defaultdict(lambda: len(families))
     ends: dict[tuple[str, str, str, str], int] = defaultdict(lambda: len(ends))
     requirements: dict[tuple[str, ...], int] = defaultdict(lambda: len(requirements))
     rows = []
+    texts = {name: ordered(results, name) for name in columns(results)}
+    ranks = {name: {text: rank for rank, text in enumerate(each)} for name, each in texts.items()}
     for result in results:
         page = pages.get(key_of(result))
         rows.append(
@@ -134,7 +138,7 @@ def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[
                 families[result.family],
                 result.id.removeprefix(result.family) + (f" attempt {result.attempt}" if result.attempt > 1 else ""),
                 SEVERITY[result.verdict],
-                round(result.seconds * 1000, 2),
+                [rank[field(result, name)] for name, rank in ranks.items()],
                 ends[result.reason, result.code, result.known, " ".join(result.defects)],
                 requirements[result.requirements],
                 *([page] if page else ()),
@@ -143,6 +147,7 @@ def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[
     return {
         "families": list(families),
         "verdicts": [[verdict, WORDING[verdict].label, WORDING[verdict].mark] for verdict in _VERDICTS],
+        "columns": [[one.key, one.title, one.number, texts[name]] for name, one in columns(results).items()],
         "ends": list(ends),
         "requirements": list(requirements),
         "cases": rows,

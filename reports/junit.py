@@ -56,11 +56,11 @@ def junit(results: Sequence[CaseResult], context: Context) -> str:
             else:
                 rest.append(result)
         _counted(suite, rest)
-        _total(suite, (suite,))
+        _set_counts(suite, (suite,))
         suite.set("time", f"{sum(result.seconds for result in families[family]):.3f}")
         if began := _TIMESTAMP.match(context.facts["started"]):
             suite.set("timestamp", began.group())
-    _total(root, root)
+    _set_counts(root, root)
     root.set("time", f"{sum(result.seconds for result in results):.3f}")
     ET.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
@@ -124,8 +124,8 @@ def _coded(code: str, reason: str) -> str:
     return f"{printable(code)}: {reason}" if code else reason
 
 
-def _total(element: ET.Element, suites: Iterable[ET.Element]) -> None:
-    """Set the counts of the existing elements, which viewers show."""
+def _set_counts(element: ET.Element, suites: Iterable[ET.Element]) -> None:
+    """Set the counts that viewers show: of the test cases in these suites, and of those that failed or were skipped."""
     cases = [case for suite in suites for case in suite.iter("testcase")]
     element.set("tests", str(len(cases)))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):

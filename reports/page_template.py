@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from reports import formats
-from reports.facts import HEADINGS
+from reports.facts import HEADINGS, field
 from reports.known_issues import versions
 from reports.links import cases_query, requirement_place, stable_id
 from reports.picture import allowed
@@ -64,6 +64,7 @@ def template(name: str) -> jinja2.Template:
         "allowed": allowed,
         "count": formats.count,
         "duration": formats.duration,
+        "field": field,
         "percent": formats.percent,
         "rate": formats.rate,
         "number": lambda number: f"{number:,}",

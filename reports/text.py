@@ -13,7 +13,7 @@ LISTED = 20
 
 
 def text(directory: Path) -> str:
-    """Return the headline of a report, and its causes with the conditions that decide, most severe first.
+    """Return the headline of a report and its causes, the most severe first, each with the parameters that decide whether a case fails.
 
     Args:
         directory: the report's directory, whose ``summary.json`` is read.

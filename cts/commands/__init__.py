@@ -19,6 +19,7 @@ JOBS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
         "Explain a failure": {
             "report": "write the reports of a run, and print the causes of its failures",
+            "schema": "print the JSON schema of the results of a run",
             "show": "show a case: parameters, requirements, shader, inputs, expected results",
             "minimise": "find the smallest case that fails in the same way",
             "repro": "write a folder that reproduces a case without the suite",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 
 from cts.commands.context import print_json
 from cts.commands.options import add
-from cts.devices.compile_only.chips import installed
+from cts.devices.compile_only.chips import installed, obstacles
 from cts.devices.device import DeviceDescription
 from cts.devices.executed.environment import DRIVER as EXECUTED_DRIVER
 from cts.devices.listing import list_vulkan
-from cts.devices.spec import EXECUTED
+from cts.devices.spec import COMPILE_ONLY, EXECUTED
 from cts.exit_codes import BAD_INPUT
 from cts.judges import best, list_others
 from cts.validators.validator import VALIDATORS
@@ -33,12 +34,7 @@ def run(options: argparse.Namespace) -> int:
         for number, description in listed:
             print(f"{number}: {description.name}" if number >= 0 else description.name)
             print("\n".join(f"    {line}" for line in _lines(description)))
-        for chip in installed():
-            print(
-                f"{chip.device}\n    {chip.vendor} {chip.architecture}, driver {chip.driver.name}: compiles without the chip; nothing runs"
-            )
-            if chip.driver.name == EXECUTED_DRIVER:
-                print(f"{EXECUTED}:{chip.name}\n    the same, and a model of the chip on the CPU executes what it submits")
+        print("\n".join(_chips()))
     for one in vulkan.broken:
         print(f"cts: {one}", file=sys.stderr)
     if vulkan.broken:
@@ -47,6 +43,16 @@ def run(options: argparse.Namespace) -> int:
     if not options.json:
         print(f"\n'pytest cts' takes {choice.description.name}: {choice.why}")
     return 0
+
+
+def _chips() -> Iterator[str]:
+    """Yield lines about the chips whose drivers compile without them, and about what other drivers need for that."""
+    for chip in installed():
+        yield f"{chip.device}: {chip.vendor} {chip.architecture}, driver {chip.driver.name}"
+        if chip.driver.name == EXECUTED_DRIVER:
+            yield f"{EXECUTED}:{chip.name}: the same, and a model of the chip on the CPU executes what the driver submits"
+    yield from obstacles().values()
+    yield f"    {COMPILE_ONLY} makes the pipelines of a chip that is not there, and runs nothing"
 
 
 def _lines(description: DeviceDescription) -> list[str]:

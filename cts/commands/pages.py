@@ -1,5 +1,5 @@
-"""Writes the tables and pictures of docs/ that are made from the casebook, and the JSON schema of the journal. With --check it writes
-nothing, and exits with 1 if one is stale.
+"""Writes the tables and pictures of docs/ that are made from the casebook. With --check it writes nothing, and exits with 1 if one
+is stale.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from cts.commands.context import casebook, checkout, root
 from cts.commands.options import add
 from cts.commands.tables import remade
 from cts.journal.atomic import write_text
-from cts.journal.json_schema import SCHEMA_FILE, json_schema
 from cts.pictures.picture import picture_of_case, shown_pictures
 from generators.casebook import find_case
 
@@ -28,7 +27,6 @@ def run(options: argparse.Namespace) -> int:
         before = path.read_text(encoding="utf-8")
         made = {path: remade(before, book)}
         made |= {path.parent / "pictures" / name: picture_of_case(find_case(book, case)) for name, case in shown_pictures(before).items()}
-        made |= {path.with_name(SCHEMA_FILE): json_schema()} if SCHEMA_FILE in before else {}
         for target, after in made.items():
             if target.exists() and target.read_text(encoding="utf-8") == after:
                 continue

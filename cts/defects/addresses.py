@@ -151,12 +151,14 @@ def _from_first_instance(reading: Reading) -> Place:
 
 
 def _in_first_inner_array(first: int, reading: Reading) -> int:
+    """Ignore the index of the inner array."""
     inner = reading.at.array.inner
     assert inner is not None, "the array has inner arrays"
     return first % inner.pitch
 
 
 def _at_first_member(first: int, reading: Reading) -> int:
+    """Take the inner array for the first member of its struct, although another one comes before it."""
     inner = reading.at.array.inner
     assert inner is not None, "the array has inner arrays"
     return first - inner.head

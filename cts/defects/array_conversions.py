@@ -185,11 +185,14 @@ def _cast_defects(operations: Sequence[BitCastArray]) -> Iterator[Defect]:
         yield from each_and_all(chosen, f"array_conversion.{name}", "cast", step)
 
 
-def _started(bend: Callable[[ExtractSubArray, np.ndarray], np.ndarray]) -> Substitute:
-    """Build a step that begins a part elsewhere, inside the array: no device is known to begin beyond it."""
+def _beginning_at(moved: Callable[[ExtractSubArray, np.ndarray], np.ndarray]) -> Substitute:
+    """Build a step that extracts a part from another start, which ``moved`` makes of the operation and its start.
+
+    The part must stay inside the array: no device is known to read beyond it.
+    """
 
     def step(state: State, operation: ExtractSubArray) -> None:
-        start = bend(operation, starts(state, operation.start))
+        start = moved(operation, starts(state, operation.start))
         length = extent(operation.result.type.length)
         if (start < 0).any() or (start + length > extent(operation.source.type.length)).any():
             raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "the part is not in the array")
@@ -211,9 +214,9 @@ def _spread(state: State, operation: ExtractSubArray) -> None:
 _PART_DEFECTS: tuple[tuple[str, Substitute], ...] = (
     ("start_ignored", with_scalar("start", zero)),
     ("start_of_first_invocation", with_scalar("start", of_first)),
-    ("start_in_parts", _started(lambda operation, start: start // extent(operation.result.type.length))),
-    ("start_in_words", _started(lambda operation, start: start * element_of(operation.source.type).bytes // _WORD_BYTES)),
-    ("start_one_later", _started(lambda _, start: start + 1)),
+    ("start_in_parts", _beginning_at(lambda operation, start: start // extent(operation.result.type.length))),
+    ("start_in_words", _beginning_at(lambda operation, start: start * element_of(operation.source.type).bytes // _WORD_BYTES)),
+    ("start_one_later", _beginning_at(lambda _, start: start + 1)),
     ("every_second_element", _spread),
 )
 

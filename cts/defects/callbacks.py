@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from cts.defects.defect import Defect, Each, every, result_of
-from cts.defects.edits import Bend, bits, given, of_other_sign, unchanged, with_matrix
+from cts.defects.edits import Bend, bits, given, unchanged, with_matrix
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import ParameterValue
 from cts.defects.known import defects_of
@@ -31,7 +31,7 @@ from generators.program.program import Program
 from generators.program.scalars import ScalarConvert
 from generators.program.values import Matrix, Value, is_matrix, is_scalar
 from generators.program.walking import Change, changed_function, flattened, names_read
-from generators.types import ReduceMode
+from generators.types import ReduceMode, of_other_sign
 
 Rewrite = Callable[[Function], Function]
 """Returns a function as a device with a defect would execute it."""
@@ -239,8 +239,10 @@ def _group_size(operation: Reduce) -> int:
 
 
 def _returns_first(function: Function, second: Bend) -> bool:
-    """Tell whether the function of two elements returns the first one if the second one is ``second`` of it; True if that cannot be told:
-    the function reads values from outside of it, or does not accept the numbers."""
+    """Tell whether a function of two elements returns the first one when the other is ``second`` of the first.
+
+    Also True if that is unknown, because the function reads values from outside of it, or does not accept the samples.
+    """
     assert is_scalar(function.returned), "instructions call functions that return scalars"
     component = function.returned.type
     samples = np.array([1.0, -2.0, 0.5]) if component.is_float else np.array([*component.limits, 1, 6], component.dtype)

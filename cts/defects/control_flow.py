@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from cts.defects.defect import Defect, every
-from cts.defects.edits import instead, of_first, of_other_sign, skipped
+from cts.defects.edits import instead, of_first, skipped
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.reference.control_flow import chosen_arm, holds, loop, repeat, take, trip_counts
@@ -19,6 +19,7 @@ from generators.program.control_flow import Branch, Condition, Exit, Loop, Relat
 from generators.program.functions import Call
 from generators.program.operation import Operation
 from generators.program.program import Program
+from generators.types import of_other_sign
 
 _Deciding = Branch | Switch
 Bend = Callable[[np.ndarray, int], np.ndarray]

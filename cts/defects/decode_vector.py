@@ -149,7 +149,7 @@ def _along_first_dimension(reading: _Reading, _: _Calls) -> dict[str, np.ndarray
 
 
 def _from_first_present(reading: _Reading, calls: _Calls) -> dict[str, np.ndarray]:
-    """Count components from the group's first element that the matrix has; also decode groups that it has only in part."""
+    """Count a group's components from the first one that is in the matrix, and decode groups that are only partly in it."""
     key = np.column_stack([reading.owners, calls.block, calls.within])
     _, group = np.unique(key, axis=0, return_inverse=True)
     group = group.reshape(-1)

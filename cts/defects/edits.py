@@ -17,7 +17,6 @@ from generators.errors import GeneratorError, Rule
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.values import Matrix, Scalar, ScalarValue, Value, is_cooperative_vector, is_matrix
-from generators.types import COMPONENT_TYPES, ComponentType
 
 Part = TypeVar("Part")
 
@@ -87,7 +86,7 @@ def with_matrix(operand: str | Matrix, edit: Edit) -> Substitute:
 
 
 def with_scalar(operand: str, bend: Bend) -> Substitute:
-    """Build a step that performs the operation with another value of a scalar operand; ``operand`` as in ``reread``."""
+    """Build a step that performs the operation with the wrong scalar that ``reread`` returns for ``operand``."""
     return lambda state, operation: perform(state, reread(state, operation, operand, bend))
 
 
@@ -125,11 +124,6 @@ def of_first(operand: np.ndarray) -> np.ndarray:
 def zero(operand: np.ndarray) -> np.ndarray:
     """Return zeros in place of an operand that is ignored."""
     return np.zeros_like(operand)
-
-
-def of_other_sign(component: ComponentType) -> ComponentType:
-    """Return the integer type of the same size and the other signedness."""
-    return COMPONENT_TYPES[f"{'u' if component.is_signed else 's'}{component.bits}"]
 
 
 def bits(change: Bend) -> Edit:

@@ -96,7 +96,7 @@ class Converter:
         for place, (from_, to) in enumerate(pairwise(span.forms)):
             bits = self.converted(bits, from_.component, to.component)
             if place == 0:
-                bits = _edited(bits, to.component, span.between)
+                bits = _edited_between(bits, to.component, span.between)
         bits = self.arranged(bits)[number]
         memory, known = before.copy(), np.ones(len(before), bool)
         places = self.destination(last, rows, columns)
@@ -109,7 +109,8 @@ class Converter:
         return gather(memory, read, last.component), known[byte_offsets(read, last.component.bytes)].all(axis=-1)
 
 
-def _edited(bits: np.ndarray, component: ComponentType, between: Between) -> np.ndarray:
+def _edited_between(bits: np.ndarray, component: ComponentType, between: Between) -> np.ndarray:
+    """Return the elements that the host leaves between the first two conversions: zeros, doubled or unchanged ones."""
     if between == "zeros":
         return np.zeros_like(bits)
     if between == "doubled":

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every
-from cts.defects.edits import instead, of_other_sign
+from cts.defects.edits import instead
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.reference.evaluate import perform
@@ -28,6 +28,7 @@ from generators.program.subgroup_operations import (
     SubgroupShuffle,
     SubgroupVote,
 )
+from generators.types import of_other_sign
 
 _NAMES = {
     SubgroupReduce: "reduction",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cts.defects.defect import Defect, Each, every
-from cts.defects.edits import Bend, Edit, in_elements, of_first, of_other_sign, reread, zero
+from cts.defects.edits import Bend, Edit, in_elements, of_first, reread, zero
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.reference.cooperative_vector_matmul import (
@@ -37,7 +37,7 @@ from generators.program.cooperative_vector_matmul import (
 )
 from generators.program.program import Program
 from generators.program.values import extent
-from generators.types import COMPONENT_TYPES, INTERPRETATIONS, ComponentType, MatrixOperands, VectorMatrixLayout
+from generators.types import COMPONENT_TYPES, INTERPRETATIONS, ComponentType, MatrixOperands, VectorMatrixLayout, of_other_sign
 
 Change = Callable[[State, CooperativeVectorMatMul, Operands], Operands]
 """Takes the right operands of a multiply, and returns the operands that a device uses instead."""

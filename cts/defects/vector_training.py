@@ -54,14 +54,15 @@ def _in_place(memory: Memory, added: Added, results: np.ndarray) -> None:
     scatter(memory.contents, sums.offsets, bits)
 
 
-def _before(memory: Memory, added: Added) -> np.ndarray:
+def _stored(memory: Memory, added: Added) -> np.ndarray:
+    """Return what memory holds now where the terms belong, as numbers."""
     return values(memory.load(added.offsets, added.component), added.component)
 
 
 def _last_writer(state: State, operation: Accumulation) -> None:
     """Add without an atomic operation: all invocations read the old value, and the last one writes."""
     memory, added = _memory(state, operation), _terms(state, operation)
-    _in_place(memory, added, _before(memory, added) + added.terms)
+    _in_place(memory, added, _stored(memory, added) + added.terms)
 
 
 def _overwritten(state: State, operation: Accumulation) -> None:
@@ -128,10 +129,10 @@ def _inactive_too(state: State, operation: Accumulation) -> None:
 
 
 def _rounded_to_half(state: State, operation: Accumulation) -> None:
-    """Keep the sums in f16."""
+    """Round the final sums to f16."""
     memory, added = _memory(state, operation), _terms(state, operation)
     add(memory, added)
-    sums = nearest(COMPONENT_TYPES["f16"], _before(memory, added))
+    sums = nearest(COMPONENT_TYPES["f16"], _stored(memory, added))
     _in_place(memory, added, sums)
 
 

@@ -202,8 +202,12 @@ ENABLED_FEATURES: frozenset[str] = DEVICE_FEATURES | {
 
 robustBufferAccess is not one of them: it would hide stray writes from the guard zones. Individual pipelines request it instead."""
 
+STATISTICS_FEATURE = "pipelineExecutableInfo"
+"""The feature for statistics of compiled code, enabled only for them: with it, some drivers do not use their caches."""
+
 STATED_FEATURES: frozenset[str] = (
     ENABLED_FEATURES
+    | {STATISTICS_FEATURE}
     | {"robustBufferAccess2"}
     | {f"cooperativeVectorTrainingFloat{width}Accumulation" for width in (16, 32)}
     | {f"{mode}{width}" for mode in FLOAT_MODES.values() for width in (16, 32, 64)}

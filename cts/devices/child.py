@@ -17,8 +17,9 @@ from typing import Any
 
 from cts.devices.child_output import Output
 from cts.devices.device import DeviceCrash, DeviceError, DeviceFailure, DeviceTimeout, Finding, Garbled, Step
+from cts.devices.driver_messages import DriverMessages
 from cts.devices.failures import rebuilt
-from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, Decoder, Disconnected, NotAMessage, TooLong, Unsendable, frame, read
+from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, HEARD, Decoder, Disconnected, NotAMessage, TooLong, Unsendable, frame, read
 from cts.devices.patience import Late, Patience, waiting_for_cpu
 from cts.devices.requests import NEWS, REQUESTS, Request
 from generators.errors import CtsError, GeneratorError, Rule
@@ -93,6 +94,7 @@ class ChildProcess:
         self._waiting = waiting
         self._number = 0
         self._decoder = Decoder()
+        self._heard = DriverMessages()
         self._exited = self._hung_up = self.ended = False
         ours, theirs = socket.socketpair()
         reading, writing = os.pipe()
@@ -137,19 +139,27 @@ class ChildProcess:
         """
         try:
             answer, failure = self._exchange(request, seconds, what)
-        except BaseException:
+        except BaseException as error:
             # After any exception the next answer may belong to this request.
             self.kill()
+            self._attach_messages(error)
             raise
         if failure is not None:
+            self._attach_messages(failure)
             raise failure
         return answer
+
+    def _attach_messages(self, error: BaseException) -> None:
+        """Give a failure the driver's messages of the step in which it was raised."""
+        if isinstance(error, DeviceFailure):
+            error.driver_messages = self._heard.texts
 
     def _exchange(self, request: tuple[Any, ...], seconds: float, what: str) -> tuple[Any, Exception | None]:
         """Return the answer, or the failure that the child reports instead."""
         if self.ended:
             raise DiedIdle(what, "the process that held the device has been ended: start another one")
         self._number += 1
+        self._heard.clear()
         patience = self._patience(seconds)
         name, *arguments = request
         asked = REQUESTS[name]
@@ -168,10 +178,16 @@ class ChildProcess:
                 raise NotAMessage("it is not an answer to the request")
             self.shaders_since = time.time()
             patience.restart()
-            while (received := self._receive(patience, asked))[0] == DOING:
+            while (received := self._receive(patience, asked))[0] in (DOING, HEARD):
                 announced = received[1]
+                if received[0] == HEARD:
+                    self._heard.add(announced)
+                    # A driver that says more and more gets no more time for it.
+                    patience.remaining()
+                    continue
                 if announced is not None:
                     self.shaders_since = time.time() if announced is Step.DISPATCH else None
+                    self._heard.clear()
                 step = announced or asked.step
                 doing = _WORDS.get(announced, "") if announced else ""
                 patience.restart()

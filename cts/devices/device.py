@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from cts.printable import printable_line
 from cts.verdict.codes import Code, Reason
+from cts.verdict.sizes import Statistics
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
 
@@ -110,9 +111,14 @@ class DeviceDescription:
             object.__setattr__(self, name, printable_line(getattr(self, name)))
 
 
-def compiling(description: DeviceDescription) -> DeviceDescription:
-    """Return the description of the same device if it makes pipelines and dispatches nothing."""
-    return replace(description, extra={**description.extra, COMPILES_ONLY: True})
+def compiling(description: DeviceDescription, selector: str = "") -> DeviceDescription:
+    """Return the description of the same device if it makes pipelines and dispatches nothing.
+
+    Args:
+        selector: the ``--device`` of a chip that is not there, since a driver may give all its chips one name; else empty.
+    """
+    name = f"{description.name.strip()} ({selector})" if selector else description.name
+    return replace(description, name=name, extra={**description.extra, COMPILES_ONLY: True})
 
 
 class Judge(Protocol):
@@ -203,6 +209,39 @@ class AnnouncesSteps(Protocol):
     announce: Callable[[Step | None], None]
 
 
+@runtime_checkable
+class ForwardsMessages(Protocol):
+    """A device whose driver sends messages, for a parent process that outlives a crash.
+
+    Attributes:
+        forward: called with each message of the driver, while a step lasts.
+    """
+
+    forward: Callable[[str], None]
+
+
+Listings = Mapping[str, Mapping[str, str]]
+"""Texts of compiled code: executable -> kind of text -> text. All names are the driver's."""
+
+
+@runtime_checkable
+class TellsOfCode(Protocol):
+    """A device that tells of the code to which its driver compiles pipelines."""
+
+    @property
+    def last_statistics(self) -> Statistics:
+        """Statistics of the pipeline of the last run; empty if the device was opened without them, or the kernel has no pipeline."""
+        ...
+
+    def listings(self, kernel: Kernel) -> Listings:
+        """Compile a kernel, and return the texts of its code; none if the device was opened without statistics.
+
+        Raises:
+            DeviceFailure: one of its subclasses below.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Finding:
     """A problem of a device while no case was judged.
@@ -226,11 +265,13 @@ class DeviceFailure(Exception):
         begins: the Code that the code of the case begins with.
         step: the step during which the device failed; None if unknown.
         spent: whether the device that raised it is unusable, so the next case needs a fresh one.
+        driver_messages: what the driver said in the step that failed.
     """
 
     verdict = "error"
     begins = Code.ERROR_DEVICE
     spent = False
+    driver_messages: tuple[str, ...] = ()
 
     def __init__(self, message: str = "", *, step: Step | None = None, spent: bool | None = None) -> None:
         super().__init__(message)
@@ -325,7 +366,7 @@ MODULE_CALLS = frozenset({"vkCreateShaderModule", "vkCreateShadersEXT", "vkCreat
 
 
 class DriverRefused(CallFailed):
-    """The driver returned a VkResult that is not allowed for a kernel that it claims to support. The message names call and result.
+    """The driver returned a VkResult that is not allowed for a kernel that it claims to support. The message names the call and its result.
 
     ``spent`` is set if the call leaves the device in an unknown state: a submission, a wait, a reset.
     """

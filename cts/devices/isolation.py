@@ -9,13 +9,14 @@ from dataclasses import replace
 from typing import Any, cast
 
 from cts.devices.child import ChildProcess, DiedIdle
-from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, Disturbed, Finding
+from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, Disturbed, Finding, Listings
 from cts.devices.identity import DeviceChanged, check_same
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.requirements import missing
 from cts.devices.spec import DeviceSpec
 from cts.verdict.codes import Reason
+from cts.verdict.sizes import Statistics
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
 
@@ -55,6 +56,7 @@ class IsolatedDevice:
 
     Attributes:
         last_steps: seconds that each step of the last run took; includes ``open`` if the device was opened since the run before.
+        last_statistics: see cts.devices.device.TellsOfCode.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class IsolatedDevice:
         self._findings: list[Finding] = []
         self._opening: dict[str, float] = {}
         self.last_steps: dict[str, float] = {}
+        self.last_statistics: Statistics = {}
 
     @property
     def description(self) -> DeviceDescription:
@@ -146,11 +149,21 @@ class IsolatedDevice:
             DeviceFailure: one of its subclasses, including DeviceCrash and DeviceTimeout.
         """
         self.last_steps = {}
+        self.last_statistics = {}
         self._opening = {}
-        outcomes, steps = self._ask(("run", kernel, tuple(dispatches)), "run")
+        outcomes, steps, self.last_statistics = self._ask(("run", kernel, tuple(dispatches)), "run")
         self.last_steps = self._opening | steps
         self._opening = {}
         return cast(list[Outcome], outcomes)
+
+    def listings(self, kernel: Kernel) -> Listings:
+        """Compile a kernel in the child, and return the texts of its code; see TellsOfCode.listings.
+
+        Raises:
+            DeviceError: it cannot be opened.
+            DeviceFailure: one of its subclasses, including DeviceCrash and DeviceTimeout.
+        """
+        return cast(Listings, self._ask(("listings", kernel), "listings"))
 
     def ask(self, call: PropertyCall) -> PropertyAnswer:
         """Make a property query in the child; see AnswersQueries.ask.

@@ -12,10 +12,23 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from cts.devices.device import AnnouncesSteps, Device, DeviceDescription, NoVulkan, Step
+from cts.devices.device import AnnouncesSteps, Device, DeviceDescription, ForwardsMessages, NoVulkan, Step, TellsOfCode
 from cts.devices.failures import reported
 from cts.devices.layout_conversion import ConvertsLayouts
-from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, Decoder, Disconnected, NotAMessage, Unsendable, read, receive, send
+from cts.devices.messages import (
+    ANSWER,
+    BEGIN,
+    DOING,
+    FAILURE,
+    HEARD,
+    Decoder,
+    Disconnected,
+    NotAMessage,
+    Unsendable,
+    read,
+    receive,
+    send,
+)
 from cts.devices.property_commands import AnswersQueries
 from cts.devices.requests import REQUESTS
 from cts.devices.spec import DeviceSpec
@@ -38,11 +51,13 @@ class _Requests:
     Args:
         open_device: opens the device.
         announce: tells the parent which step the device begins.
+        forward: tells the parent what the driver said.
     """
 
-    def __init__(self, open_device: OpensDevices, announce: Callable[[Step | None], None]) -> None:
+    def __init__(self, open_device: OpensDevices, announce: Callable[[Step | None], None], forward: Callable[[str], None]) -> None:
         self._open_device = open_device
         self._announce = announce
+        self._forward = forward
         self._device: Device | None = None
         self._instance: Any = None
 
@@ -79,11 +94,17 @@ class _Requests:
         self._device = self._open_device(spec, watched=True)
         if isinstance(self._device, AnnouncesSteps):
             self._device.announce = self._announce
+        if isinstance(self._device, ForwardsMessages):
+            self._device.forward = self._forward
         return self._device.description
 
     def on_run(self, kernel: Any, dispatches: Any) -> Any:
         outcomes = self.device.run(kernel, dispatches)
-        return outcomes, dict(self.device.last_steps)
+        statistics = self.device.last_statistics if isinstance(self.device, TellsOfCode) else {}
+        return outcomes, dict(self.device.last_steps), statistics
+
+    def on_listings(self, kernel: Any) -> Any:
+        return self.device.listings(kernel) if isinstance(self.device, TellsOfCode) else {}
 
     def on_ask(self, call: Any) -> Any:
         assert isinstance(self.device, AnswersQueries), f"{type(self.device).__name__} has no property commands"
@@ -132,6 +153,8 @@ class _Server:
         self._channel = channel
         self._open_device = open_device
         self._number = 0
+        self._answering = False
+        self._sending = threading.Lock()
 
     def serve(self) -> None:
         """Answer requests until the parent asks to close.
@@ -141,13 +164,14 @@ class _Server:
             NotAMessage: the received bytes are not a message.
         """
         decoder = Decoder()
-        requests = _Requests(self._open_device, lambda step: self._send((DOING, step)))
+        requests = _Requests(self._open_device, lambda step: self._send((DOING, step)), self._forward)
         while True:
             self._number, name, contents = receive(self._channel, decoder)
             if name not in REQUESTS:
                 raise NotAMessage(f"it is the unknown request {name!r:.100}")
             arguments = read(contents, REQUESTS[name].arguments)
             self._send((BEGIN, None))
+            self._answering = True
             reply = _reply(requests, name, arguments)
             try:
                 self._send(reply)
@@ -156,8 +180,17 @@ class _Server:
             if name == "close":
                 return
 
+    def _forward(self, text: str) -> None:
+        """Send a message of the driver. Any thread of the driver may call this, also after the answer: then the message is dropped."""
+        with self._sending:
+            if self._answering:
+                send(self._channel, self._number, (HEARD, text))
+
     def _send(self, message: tuple[str, Any]) -> None:
-        send(self._channel, self._number, message)
+        with self._sending:
+            if message[0] in (ANSWER, FAILURE):
+                self._answering = False
+            send(self._channel, self._number, message)
 
 
 def main(open_device: OpensDevices) -> None:

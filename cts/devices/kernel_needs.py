@@ -5,7 +5,7 @@ The same devices support two kernels with equal needs. On all other devices both
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
@@ -115,14 +115,18 @@ class Sizes(NamedTuple):
     bytes: int
 
 
+Multiply = tuple[int, int, int, int, int | None, int, int]
+"""A matrix-vector multiply: result and input (indices into Types.vectors), the interpretations of input, matrix and bias, transpose, and
+the Cooperative Matrix Operands."""
+
+
 class Types(NamedTuple):
     """Cooperative types, and the operations that property rows list.
 
     Attributes:
         matrices, vectors: the types.
         muladds: for each, Result, A, B, C (indices into ``matrices``) and the Cooperative Matrix Operands.
-        multiplies: for each, result and input (indices into ``vectors``), the interpretations of input, matrix and bias, transpose, and the
-            Cooperative Matrix Operands.
+        multiplies: the matrix-vector multiplies.
         accumulations: the training instructions.
         sub_arrays: for each OpExtractSubArrayQCOM, the lengths of source and result.
     """
@@ -130,7 +134,7 @@ class Types(NamedTuple):
     matrices: tuple[MatrixNeed, ...]
     muladds: tuple[tuple[int, int, int, int, int], ...]
     vectors: tuple[VectorNeed, ...]
-    multiplies: tuple[tuple[int, int, int, int, int | None, int, int], ...]
+    multiplies: tuple[Multiply, ...]
     accumulations: tuple[Accumulation, ...]
     sub_arrays: tuple[tuple[int, int], ...]
 
@@ -169,47 +173,16 @@ class KernelNeeds(NamedTuple):
     def module(self) -> ModuleNeeds:
         """The declarations of a module that has these needs."""
         environment, sizes, types = self
-        ids = count(1)
-        constants: dict[int, Constant] = {}
-        scalars: dict[int, Scalar] = {}
-
-        def constant(value: Constant) -> int:
-            constants[id_ := next(ids)] = value
-            return id_
-
-        def scalar(type_: Scalar) -> int:
-            scalars[id_ := next(ids)] = type_
-            return id_
-
-        def matrix(need: MatrixNeed) -> MatrixTypeIds:
-            return MatrixTypeIds(scalar(need.component), *map(constant, (need.scope, need.rows, need.columns, need.use)))
-
-        matrices = {next(ids): matrix(need) for need in types.matrices}
-        known = list(matrices)
-        vectors = {next(ids): VectorTypeIds(scalar(need.component), constant(need.length)) for need in types.vectors}
-        of_vector = list(vectors)
-        multiplies = [
-            VectorMulIds(
-                of_vector[result],
-                of_vector[input_],
-                constant(of_input),
-                constant(of_matrix),
-                None if of_bias is None else constant(of_bias),
-                constant(transpose),
-                operands,
-            )
-            for result, input_, of_input, of_matrix, of_bias, transpose, operands in types.multiplies
-        ]
-        byte, array = scalar(_BYTE), next(ids)
-        composites = {array: Composite(Op.TypeArray, (byte,), sizes.shared)}
-
-        def array_of(length: int) -> int:
-            composites[id_ := next(ids)] = Composite(Op.TypeArray, (byte,), constant(length), True)
-            return id_
-
+        ids = _Ids()
+        matrices = {ids.new(): ids.matrix(need) for need in types.matrices}
+        vectors = {ids.new(): ids.vector(need) for need in types.vectors}
+        known, of_vector = list(matrices), list(vectors)
+        multiplies = tuple(ids.multiply(multiply, of_vector) for multiply in types.multiplies)
+        byte, array = ids.scalar(_BYTE), ids.new()
+        ids.composites[array] = Composite(Op.TypeArray, (byte,), sizes.shared)
         local_size = sizes.local_size
         if local_size is not None:
-            x, y, z = (constant(Default(_LOCAL_SIZE_ID, 1) if size == BY_SUBGROUP else size) for size in local_size)
+            x, y, z = (ids.constant(Default(_LOCAL_SIZE_ID, 1) if size == BY_SUBGROUP else size) for size in local_size)
             local_size = x, y, z
         return ModuleNeeds(
             environment.version,
@@ -222,20 +195,75 @@ class KernelNeeds(NamedTuple):
             matrices,
             tuple(MulAddIds(known[result], known[a], known[b], known[c], operands) for result, a, b, c, operands in types.muladds),
             vectors,
-            tuple(multiplies),
-            tuple(
-                OuterProductIds(constant(one.interpretation))
-                if one.interpretation is not None
-                else ReduceSumIds(of_vector[one.vector or 0])
-                for one in types.accumulations
-            ),
-            tuple(SubArrayIds(array_of(source), array_of(result)) for source, result in types.sub_arrays),
-            scalars,
-            composites,
+            multiplies,
+            tuple(ids.accumulation(one, of_vector) for one in types.accumulations),
+            tuple(SubArrayIds(ids.array(source, byte), ids.array(result, byte)) for source, result in types.sub_arrays),
+            ids.scalars,
+            ids.composites,
             ((array, False),),
             frozenset(),
-            constants,
+            ids.constants,
         )
+
+
+class _Ids:
+    """Declares types and constants of a module under new ids.
+
+    Attributes:
+        constants, scalars, composites: the declarations by id.
+    """
+
+    def __init__(self) -> None:
+        self.constants: dict[int, Constant] = {}
+        self.scalars: dict[int, Scalar] = {}
+        self.composites: dict[int, Composite] = {}
+        self._numbers = count(1)
+
+    def new(self) -> int:
+        """Return a new id."""
+        return next(self._numbers)
+
+    def constant(self, value: Constant) -> int:
+        """Declare a constant."""
+        self.constants[id_ := self.new()] = value
+        return id_
+
+    def scalar(self, type_: Scalar) -> int:
+        """Declare a scalar type."""
+        self.scalars[id_ := self.new()] = type_
+        return id_
+
+    def array(self, length: int, element: int) -> int:
+        """Declare a type of arrays of ``length`` elements, which have the type ``element``."""
+        self.composites[id_ := self.new()] = Composite(Op.TypeArray, (element,), self.constant(length), True)
+        return id_
+
+    def matrix(self, need: MatrixNeed) -> MatrixTypeIds:
+        """Return a matrix type whose operands are declared."""
+        return MatrixTypeIds(self.scalar(need.component), *map(self.constant, (need.scope, need.rows, need.columns, need.use)))
+
+    def vector(self, need: VectorNeed) -> VectorTypeIds:
+        """Return a vector type whose operands are declared."""
+        return VectorTypeIds(self.scalar(need.component), self.constant(need.length))
+
+    def multiply(self, multiply: Multiply, of_vector: Sequence[int]) -> VectorMulIds:
+        """Return a matrix-vector multiply whose operands are declared. ``of_vector``: the ids of the vector types."""
+        result, input_, of_input, of_matrix, of_bias, transpose, operands = multiply
+        return VectorMulIds(
+            of_vector[result],
+            of_vector[input_],
+            self.constant(of_input),
+            self.constant(of_matrix),
+            None if of_bias is None else self.constant(of_bias),
+            self.constant(transpose),
+            operands,
+        )
+
+    def accumulation(self, one: Accumulation, of_vector: Sequence[int]) -> OuterProductIds | ReduceSumIds:
+        """Return a training instruction whose operands are declared. ``of_vector``: the ids of the vector types."""
+        if one.interpretation is not None:
+            return OuterProductIds(self.constant(one.interpretation))
+        return ReduceSumIds(of_vector[one.vector or 0])
 
 
 def needs_of(kernel: Kernel) -> KernelNeeds:
@@ -259,14 +287,11 @@ def _needs_of(kernel: Kernel, subgroup_size: int) -> KernelNeeds:
     known: dict[int, int] = {one.constant_id: one.value for one in kernel.specialization}
     if kernel.local_size_constant_id is not None:
         known[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
+    return KernelNeeds(_environment(kernel, module), _sizes(kernel, module, known), _types(module, known))
 
-    def value(id_: int) -> int:
-        return module.value(id_, known)
 
-    of_matrix = {id_: number for number, id_ in enumerate(module.matrices)}
-    of_vector = {id_: number for number, id_ in enumerate(module.vectors)}
-    bound = [slot for slot in kernel.buffers if slot.binding is not None]
-    environment = Environment(
+def _environment(kernel: Kernel, module: ModuleNeeds) -> Environment:
+    return Environment(
         module.version,
         module.capabilities,
         module.extensions,
@@ -281,7 +306,11 @@ def _needs_of(kernel: Kernel, subgroup_size: int) -> KernelNeeds:
         any(slot.written for slot in kernel.buffers),
         any(slot.opaque is not None and slot.opaque.command == "device" for slot in kernel.buffers),
     )
-    sizes = Sizes(
+
+
+def _sizes(kernel: Kernel, module: ModuleNeeds, known: Mapping[int, int]) -> Sizes:
+    bound = [slot for slot in kernel.buffers if slot.binding is not None]
+    return Sizes(
         _local_size(kernel, module, known),
         kernel.subgroups,
         kernel.invocations,
@@ -290,7 +319,15 @@ def _needs_of(kernel: Kernel, subgroup_size: int) -> KernelNeeds:
         len(bound),
         max((slot.bytes for slot in bound), default=0),
     )
-    types = Types(
+
+
+def _types(module: ModuleNeeds, known: Mapping[int, int]) -> Types:
+    def value(id_: int) -> int:
+        return module.value(id_, known)
+
+    of_matrix = {id_: number for number, id_ in enumerate(module.matrices)}
+    of_vector = {id_: number for number, id_ in enumerate(module.vectors)}
+    return Types(
         tuple(
             MatrixNeed(module.scalars[one.component], value(one.scope), value(one.rows), value(one.columns), value(one.use))
             for one in module.matrices.values()
@@ -315,7 +352,6 @@ def _needs_of(kernel: Kernel, subgroup_size: int) -> KernelNeeds:
         ),
         tuple((value(module.composites[one.source].length), value(module.composites[one.result].length)) for one in module.sub_arrays),
     )
-    return KernelNeeds(environment, sizes, types)
 
 
 def _local_size(kernel: Kernel, module: ModuleNeeds, known: Mapping[int, int]) -> tuple[int, int, int] | None:

@@ -23,6 +23,9 @@ BEGIN = "begin"
 DOING = "doing"
 """The child's messages between BEGIN and its answer, with the step that begins, or None if a step is over."""
 
+HEARD = "heard"
+"""The child's messages between BEGIN and its answer, each with a message that the driver sent."""
+
 ANSWER = "answer"
 """The child's last message, with the requested value."""
 

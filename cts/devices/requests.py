@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from cts.devices.device import DeviceDescription, Step
+from cts.devices.device import DeviceDescription, Listings, Step
 from cts.devices.failures import Report
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
-from cts.devices.messages import BEGIN, DOING, FAILURE, decoder_of
+from cts.devices.messages import BEGIN, DOING, FAILURE, HEARD, decoder_of
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.spec import DeviceSpec
+from cts.verdict.sizes import Statistics
 from generators.kernel import Dispatch, Kernel, Outcome
 
 
@@ -40,7 +41,8 @@ REQUESTS: Mapping[str, Request] = MappingProxyType(
         "count_vulkan": _request(tuple[()], int, Step.OPEN),
         "describe_vulkan": _request(tuple[int], DeviceDescription, Step.OPEN),
         "open": _request(tuple[DeviceSpec], DeviceDescription, Step.OPEN),
-        "run": _request(tuple[Kernel, tuple[Dispatch, ...]], tuple[list[Outcome], dict[str, float]], None),
+        "run": _request(tuple[Kernel, tuple[Dispatch, ...]], tuple[list[Outcome], dict[str, float], Statistics], None),
+        "listings": _request(tuple[Kernel], Listings, Step.PIPELINE),
         "ask": _request(tuple[PropertyCall], PropertyAnswer, Step.QUERY),
         "convert": _request(tuple[ConversionCall], list[ConversionAnswer], Step.QUERY),
         "close": _request(tuple[()], None, Step.CLOSE),
@@ -49,6 +51,6 @@ REQUESTS: Mapping[str, Request] = MappingProxyType(
 """Name of each request -> its decoders and its step."""
 
 NEWS: Mapping[str, msgspec.msgpack.Decoder[Any]] = MappingProxyType(
-    {BEGIN: decoder_of(None), DOING: decoder_of(Step | None), FAILURE: decoder_of(Report)}
+    {BEGIN: decoder_of(None), DOING: decoder_of(Step | None), HEARD: decoder_of(str), FAILURE: decoder_of(Report)}
 )
 """Kind of each message of the child, except answers -> the decoder of its contents."""

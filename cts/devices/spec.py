@@ -29,6 +29,7 @@ class DeviceSpec:
         number: its number in ``cts devices``, if another device has the same UUID, so only ``index`` tells them apart; else -1.
         mapping: the embedded device's mapping, ``NAME:SEED``; empty for the default.
         validation: whether to load the validation layer.
+        statistics: whether to collect statistics of compiled code, if the Vulkan driver has them.
         submission_seconds: how long one submission to a Vulkan device may take. Some drivers compile during a submission.
         environment: variables that the process of the device gets besides this process's own, by name.
         chip: the name of a chip whose driver compiles without it (cts.devices.compile_only); empty for other devices. Unless the device
@@ -41,6 +42,7 @@ class DeviceSpec:
     index: int = 0
     mapping: str = ""
     validation: bool = False
+    statistics: bool = False
     submission_seconds: float = 60.0
     number: int = -1
     environment: tuple[tuple[str, str], ...] = ()

@@ -72,6 +72,7 @@ def measured(results: Iterable[CaseResult], without: Collection[Verdict] = NOT_R
     cases: dict[str, int] = {}
     for family, costs in seen.items():
         limit = max(LONG, UNTYPICAL * median(cost for _, cost in costs)) if apart else inf
+        # Without typical cases, all of them count.
         usual = [cost for _, cost in costs if cost < limit] or [cost for _, cost in costs]
         cases |= {id_: cost for id_, cost in costs if cost >= limit}
         families[family] = sum(usual) // len(usual)

@@ -15,17 +15,22 @@ _ALL = "all"
 _DEVICE, _REPORTS = "--device", "--report-dir"
 
 
+class OtherDevices(CtsError):
+    """Other devices are named beside chips that are judged one after another."""
+
+
 def chips_of(devices: Sequence[str]) -> tuple[str, ...]:
     """Return the chips to run one after another; empty if the devices of ``--device`` need no such runs.
 
     Raises:
-        CtsError: other devices are named beside chips, or no driver of a chip is installed.
+        OtherDevices: other devices are named beside chips.
+        DeviceError: there is no such chip, or no driver of a chip is installed.
     """
     names = [device.removeprefix(f"{COMPILE_ONLY}:") for device in devices if device.startswith(f"{COMPILE_ONLY}:")]
     if len(names) < 2 and _ALL not in names:
         return ()
     if len(names) < len(devices):
-        raise CtsError(f"{_DEVICE}: chips of {COMPILE_ONLY} are judged one after another, so name no other device beside them")
+        raise OtherDevices(f"{_DEVICE}: chips of {COMPILE_ONLY} are judged one after another, so name no other device beside them")
     # Other runs need no chips.
     from cts.devices.compile_only.chips import chip_named, find, installed, load_chips
 

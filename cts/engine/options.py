@@ -81,6 +81,10 @@ OPTIONS = (
     Option("require-vulkan", "exit with 2 if there is no Vulkan device to judge, instead of judging the embedded one"),
     Option("validation", "load the Vulkan validation layer; any message from it is an error of the suite"),
     Option(
+        "statistics",
+        "record what the Vulkan driver tells of the code of each pipeline: instructions, registers, bytes (default with --compile-only)",
+    ),
+    Option(
         "embedded-mapping",
         "how the embedded device spreads a matrix over invocations, and, after a colon, the seed of its free choices (default: 0)",
         "NAME:SEED",

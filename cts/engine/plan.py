@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
+from cts.devices.capabilities import STATISTICS_FEATURE
 from cts.devices.device import DeviceDescription
 from cts.devices.holder import Retries
 from cts.devices.messages import NotAMessage, decoder_of, encoded, read
@@ -127,7 +128,7 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
     Args:
         options: ``tier``, ``device``, ``front_end``, ``validation``, ``embedded_mapping``, ``step_timeout`` and ``isolation``; and, if the
             command has them, ``open_timeout``, ``open_attempts``, ``open_pause``, ``repeat``, ``rounds``, ``require_vulkan``,
-            ``compile_only`` and ``time_limit``. An option that was not given is None or false.
+            ``compile_only``, ``time_limit`` and ``statistics``. An option that was not given is None or false.
         choice: the device, if it is already chosen; ``device`` is then ignored.
 
     Raises:
@@ -155,6 +156,13 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
                 f"--validation is for Vulkan devices, and {description.name} is not one: leave it out or choose another --device"
             )
         spec = replace(spec, validation=True)
+    if options.get("statistics"):
+        if not isinstance(spec, DeviceSpec) or not description.features.get(STATISTICS_FEATURE):
+            raise OptionError(
+                f"--statistics needs VK_KHR_pipeline_executable_properties, and {description.name} lacks it: leave it out, or choose "
+                "another --device"
+            )
+        spec = replace(spec, statistics=True)
     if options["embedded_mapping"]:
         if not isinstance(spec, DeviceSpec) or description.kind != "embedded":
             raise OptionError(

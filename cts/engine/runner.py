@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from textwrap import indent
 from types import MappingProxyType
 
 from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, DeviceUnavailable, DriverRefused, Judge
@@ -13,11 +14,11 @@ from cts.devices.holder import DeviceHolder
 from cts.devices.isolation import IsolatedDevice
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import quoted
-from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
+from cts.kinds.kind import Stopwatch, not_supported, one_line
 from cts.kinds.table import KINDS, unjudged
 from cts.verdict.codes import Code
 from cts.verdict.effort import Effort
-from cts.verdict.verdict import CaseResult, Verdict
+from cts.verdict.verdict import CaseResult, Judgement, Verdict
 from generators.casebook import Case
 
 OURS = "error of the suite, not of the device: "
@@ -56,13 +57,15 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
     description = holder.device.description
     watch = Stopwatch()
     step = ""
+    driver_messages: tuple[str, ...] = ()
     try:
         judgement = _judge(case, holder, front_end, watch, effort or Effort())
     except DeviceFailure as failure:
         verdict = Verdict(failure.verdict)
         prefix = OURS if verdict is Verdict.ERROR else ""
         text = f"{prefix}{failure}" if str(failure) else f"{prefix}{type(failure).__name__}"
-        judgement = Judgement(verdict, failure.code, one_line(text), text)
+        driver_messages = failure.driver_messages
+        judgement = Judgement(verdict, failure.code, one_line(text), _told(text, driver_messages))
         if case.disputed and isinstance(failure, DriverRefused) and failure.of_module:
             judgement = _doubted(judgement, case)
         step = failure.step.value if failure.step else ""
@@ -75,7 +78,14 @@ def judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, tier: str, atte
         text = one_line(f"{OURS}{type(error).__name__}: {error}")
         judgement = Judgement(Verdict.ERROR, code, text, f"{OURS.rstrip()}\n{traceback.format_exc()}")
     result = result_of(case, judgement, description, front_end, tier, attempt)
-    return replace(result, seconds=watch.seconds, steps=watch.steps, step=step)
+    return replace(
+        result,
+        seconds=watch.seconds,
+        steps=watch.steps,
+        step=step,
+        driver_messages=driver_messages,
+        statistics=watch.statistics,
+    )
 
 
 def result_of(
@@ -101,6 +111,14 @@ def result_of(
         attempt=attempt,
         **vars(judgement),
     )
+
+
+def _told(failure: str, driver_messages: Sequence[str]) -> str:
+    """Return the text of a failure, with what the driver said after its first line: a stack may follow, and only its beginning be shown."""
+    if not driver_messages:
+        return failure
+    first, *rest = failure.splitlines()
+    return "\n".join((first, "the driver said:", *(indent(message, "    ") for message in driver_messages), *rest))
 
 
 def _limited(device: Judge, seconds: float | None) -> AbstractContextManager[None]:

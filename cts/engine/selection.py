@@ -202,7 +202,10 @@ def device_rows(description: DeviceDescription) -> tuple[str, ...]:
 
 
 def _vector_rows(description: DeviceDescription) -> tuple[str, ...]:
-    """Return the device's rows of cooperative vectors, sorted, each once; with transposition if an entry supports it."""
+    """Return the device's rows of cooperative vectors, sorted.
+
+    Entries that differ only in transposition are one row, which supports transposition if one of them does.
+    """
     rows: dict[str, VectorTypes] = {}
     for row in description.vector_rows:
         known = all(name in INTERPRETATIONS for name in row.types[1:4]) and {row.input, row.result} <= COMPONENT_TYPES.keys()

@@ -152,9 +152,10 @@ def _with_known_failures(invocation: Invocation, casebook: Casebook, groups: Seq
 def _record(invocation: Invocation, groups: Sequence[Settings]) -> RunRecord:
     """Return the description of the run for its report directory."""
     settings = groups[0]
+    number, mapping = (settings.spec.number, settings.spec.mapping) if isinstance(settings.spec, DeviceSpec) else (-1, "")
     return {
         "suite_version": suite_version(),
-        "device": cast(DeviceRecord, record_of(settings.description, getattr(settings.spec, "number", -1))),
+        "device": cast(DeviceRecord, record_of(settings.description, number)),
         "units": tuple(group.unit for group in groups if group.unit),
         "selector": settings.spec.selector,
         "why": settings.why,
@@ -164,7 +165,7 @@ def _record(invocation: Invocation, groups: Sequence[Settings]) -> RunRecord:
         "tier": settings.tier,
         "front_end": settings.front_end,
         "validation": bool(invocation.options["validation"]),
-        "embedded_mapping": settings.spec.mapping if isinstance(settings.spec, DeviceSpec) else "",
+        "embedded_mapping": mapping,
         "isolated": settings.isolated,
         "known_failures": ", ".join(settings.known.names),
         "left_out_by": ", ".join(skips.name for skips in settings.known.skips),

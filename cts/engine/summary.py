@@ -73,6 +73,12 @@ def _write_causes(out: Terminal, run: Run) -> None:
         out.line("permitted by the specification, but not expected by this suite; by position:", yellow=True)
         for position, count in sorted(tally.quality.items()):
             out.line(f"  {count:6d}  {position or 'no position'}", yellow=True)
+    if tally.otherwise:
+        out.line(
+            "compiled to other code than a twin, which must give the same values; this proves no mistake; by what differs:", yellow=True
+        )
+        for parameter, count in sorted(tally.otherwise.items()):
+            out.line(f"  {count:6d}  {parameter}", yellow=True)
 
 
 def _write_findings(out: Terminal, run: Run) -> None:

@@ -79,6 +79,8 @@ class Tally:
     """Cases by verdict and id of the known failure."""
     quality: Counter[str] = field(default_factory=Counter)
     """Quality warnings by id of the position that expects something else."""
+    otherwise: Counter[str] = field(default_factory=Counter)
+    """Compiled cases whose code does something else than a twin's, by the parameter in which the two differ."""
     defects: Counter[str] = field(default_factory=Counter)
     """Failing cases by the defect that explains them. If several defects explain a case, it counts for each."""
     compiling: int = 0
@@ -97,6 +99,8 @@ class Tally:
             self.known[digest.verdict, digest.known] += 1
         if digest.verdict is Verdict.QUALITY_WARNING:
             self.quality[digest.code.removeprefix(Code.QUALITY_WARNING).removeprefix(".")] += 1
+        if digest.verdict is Verdict.COMPILED and digest.code:
+            self.otherwise[digest.code.removeprefix(f"{Code.COMPILED_OTHERWISE}.")] += 1
         if digest.verdict is Verdict.FAIL:
             self.defects.update(digest.defects)
         if digest.verdict is Verdict.TIMEOUT and digest.step == Step.PIPELINE:

@@ -5,7 +5,6 @@ cts.journal.record writes an object for a failing array with the fields of sever
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, get_type_hints
 
@@ -17,10 +16,7 @@ from cts.journal.record import SCHEMA
 from cts.journal.run_record import RunRecord
 from cts.verdict.failure import EnvelopeBounds, FailingMatrix, Failure, Match, Mismatch, Number, WrongElement
 from cts.verdict.tensor_map import TensorMap
-from cts.verdict.verdict import CaseResult, Try
-
-SCHEMA_FILE = "results.schema.json"
-"""The name of the schema in docs/."""
+from cts.verdict.verdict import CaseResult, Judgement, Try
 
 Hexadecimal = Annotated[str, Meta(pattern="^0x[0-9a-f]+$")]
 
@@ -66,7 +62,7 @@ def records() -> dict[str, type[Struct]]:
     )
     attempt = _record("try", types(Try), {}, Try)
     nested = {"failures": tuple[array, ...], "tries": tuple[attempt, ...]}  # type: ignore[valid-type]
-    result = _record("result", types(CaseResult) | nested, {}, CaseResult)
+    result = _record("result", types(CaseResult) | nested, {}, CaseResult, Judgement)
     return {one.__name__: one for one in (result, array, match, element, tensor, attempt)}
 
 
@@ -79,13 +75,12 @@ def rows(record: type[Struct]) -> Iterator[tuple[str, str]]:
     return ((", ".join(names), meaning) for meaning, names in fields.items())
 
 
-def json_schema() -> str:
-    """Return the JSON schema of a result in ``results.jsonl`` and of ``meta.json``, as a document."""
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of a result in ``results.jsonl`` and of ``meta.json``."""
     (result, _), definitions = msgspec.json.schema_components([records()["result"], RunRecord], ref_template="#/$defs/{name}")
-    document = {
+    return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"A result of schema {SCHEMA} in results.jsonl; #/$defs/RunRecord is meta.json",
         **result,
         "$defs": definitions,
     }
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"

@@ -10,7 +10,7 @@ import msgspec
 from cts.journal.journal import Fault, lines
 from cts.journal.record import result_of
 from cts.journal.strict_json import parse
-from cts.verdict.sizes import Ordinal, Seconds
+from cts.verdict.sizes import Ordinal, Seconds, Statistic
 from cts.verdict.verdict import CaseResult, Verdict
 
 
@@ -45,6 +45,7 @@ class Outline(msgspec.Struct, frozen=True):
     driver: str = ""
     front_end: str = ""
     tier: str = ""
+    statistics: dict[str, dict[str, Statistic]] = {}
 
     @property
     def defects(self) -> tuple[str, ...]:
@@ -99,4 +100,5 @@ def _is_plain(line: bytes) -> bool:
 
 def _is_printable(found: Outline) -> bool:
     texts = (found.id, found.family, found.reason, found.code, found.known, found.step, found.device, found.driver, found.front_end)
-    return "".join((*texts, found.tier, *found.parameters, *found.parameters.values(), *found.steps, *found.defects)).isprintable()
+    names = (*found.statistics, *(name for values in found.statistics.values() for name in values))
+    return "".join((*texts, found.tier, *found.parameters, *found.parameters.values(), *found.steps, *found.defects, *names)).isprintable()

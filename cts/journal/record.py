@@ -32,7 +32,7 @@ MOST_BYTES = 16 << 20
 
 Json = dict[str, Any]
 
-SEVERAL_LINES = frozenset({"message"})
+SEVERAL_LINES = frozenset({"message", "driver_messages"})
 """Fields whose text may have several lines."""
 
 _KEPT = 1 << 20
@@ -46,7 +46,9 @@ def encode(result: CaseResult) -> bytes:
     """
     line = encode_object(_record(result))
     if len(line) > MOST_BYTES:
-        brief = replace(result, message=result.message[:_KEPT], failures=tuple(failure.brief for failure in result.failures))
+        brief = replace(
+            result, message=result.message[:_KEPT], driver_messages=(), failures=tuple(failure.brief for failure in result.failures)
+        )
         line = encode_object(_record(brief))
         if len(line) > MOST_BYTES:
             line = encode_object(_record(replace(brief, failures=())))
@@ -73,7 +75,7 @@ def _finite(value: object) -> object:
 
 
 def _record(result: CaseResult) -> Json:
-    record: Json = msgspec.to_builtins(replace(result, failures=()))
+    record: Json = {"id": result.id, **msgspec.to_builtins(replace(result, failures=()))}
     record["failures"] = [failure_record(failure) for failure in result.failures]
     return record
 
@@ -126,7 +128,8 @@ def result_of(record: object) -> CaseResult:
     result = convert(_of_this_schema(given), CaseResult)
     if not result.id:
         raise WrongField("is empty", "id")
-    return replace(result, failures=each(failures, failure_of, "failures")) if failures != [] else result
+    # Anything but an empty list goes to each(), which refuses a value that is not a list.
+    return result if failures == [] else replace(result, failures=each(failures, failure_of, "failures"))
 
 
 def _of_this_schema(record: Json) -> Json:

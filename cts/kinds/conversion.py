@@ -20,7 +20,7 @@ from cts.devices.property_commands import INCOMPLETE, SUCCESS, name_of_result
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import binding
 from cts.kinds.kernel_digests import digest_expected
-from cts.kinds.kind import Json, Judgement, Stopwatch, not_supported, one_line
+from cts.kinds.kind import Json, Stopwatch, not_supported, one_line
 from cts.reference.layout_conversion import Elements, evaluate, placed
 from cts.verdict.codes import Code
 from cts.verdict.compare import CODES, compare_array, compare_quality, format_mismatch
@@ -29,7 +29,7 @@ from cts.verdict.elements import byte_offsets, scatter
 from cts.verdict.expected import Expected, Placed
 from cts.verdict.failure import Failure, Match, Mismatch, explanations
 from cts.verdict.poison import background, poison
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import Judgement, Verdict
 from generators.casebook import Case, build_conversion
 from generators.digests import array_bytes, digest
 from generators.kernel import Outcome

@@ -38,7 +38,7 @@ def write_conversion(case: Case, folder: Path, front_end: FrontEnd) -> None:  # 
         "matrices": conversion.count,
         "capacity": conversion.capacity,
         "between": conversion.between,
-        "steps": [_step(conversion, *at) for at in enumerate(pairwise(conversion.forms))],
+        "steps": [_fields_of_step(conversion, *at) for at in enumerate(pairwise(conversion.forms))],
     }
     text = f"{heading(case.id)}\n\n{_README}\n\n    cts repro '{case.id}' DIR --device DEVICE\n"
     with writing(folder, case.id):
@@ -70,7 +70,7 @@ def _write(path: Path, matrix: np.ndarray) -> None:
     path.write_bytes(matrix.tobytes())
 
 
-def _step(conversion: LayoutConversion, place: int, forms: tuple[MatrixForm, MatrixForm]) -> Json:
+def _fields_of_step(conversion: LayoutConversion, place: int, forms: tuple[MatrixForm, MatrixForm]) -> Json:
     """Return the fields of VkConvertCooperativeVectorMatrixInfoNV that a case decides."""
     fields: Json = {"command": COMMANDS[conversion.commands[place]], "numRows": conversion.rows, "numColumns": conversion.columns}
     for which, form in zip(("src", "dst"), forms, strict=True):

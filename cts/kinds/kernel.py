@@ -16,7 +16,8 @@ from cts.devices.requirements import missing_for
 from cts.diagnosis.quoted_requirement import requirement
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import binding
-from cts.kinds.kind import Judgement, Stopwatch, not_supported, one_line
+from cts.kinds.compiled import judge_code
+from cts.kinds.kind import Stopwatch, not_supported, one_line
 from cts.kinds.pinned_needs import pinned_needs
 from cts.pictures.tracing import tensor_maps
 from cts.reference.evaluate import evaluate
@@ -28,7 +29,7 @@ from cts.verdict.expected import Expected, as_expected
 from cts.verdict.failure import Failure, Fit, Match, Mismatch, explanations
 from cts.verdict.poison import initial_contents
 from cts.verdict.tensor_map import TensorMap
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import Judgement, Verdict
 from generators.casebook import BuiltCase, Case, build
 from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError, NotExpressible, Rule
@@ -59,10 +60,9 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
         built = build(case)
         program = built.program
         try:
-            module = compile_module(program, front_end)
+            kernels = make_kernels(built, front_end)
         except NotExpressible as why:
             return not_supported(Reason(Code.MISSING_GLSL.of(), f"GLSL cannot express: {why}"))
-        kernels = [kernel(one, module) for one in program.all]
     with watch.step("missing"):
         # Run every pipeline or none: otherwise a missing pipeline would count as tested.
         missing = next(filter(None, (_missing(device, one, of) for one, of in zip(program.all, kernels, strict=True))), None)
@@ -70,14 +70,14 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
         return not_supported(missing)
 
     if device.description.compiles_only:
-        for of in kernels:
-            _run(device, of, (), watch)
-        return Judgement(Verdict.COMPILED, message="every pipeline was made; nothing ran")
+        for one, of in zip(program.all, kernels, strict=True):
+            _run(device, of, (), watch, one.label)
+        return judge_code(built, kernels, front_end, device, make_kernels, watch)
     with watch.step("expect"):
         plan = arrange(built)
     outcomes: list[Outcome] = []
     for one, of in zip(program.all, kernels, strict=True):
-        outcomes += _run(device, replace(of, rounds=effort.rounds), plan.dispatches_of(one), watch)
+        outcomes += _run(device, replace(of, rounds=effort.rounds), plan.dispatches_of(one), watch, one.label)
     with watch.step("compare"):
         wrong: list[WrongSubcase] = []
         warned: list[WrongSubcase] = []
@@ -100,12 +100,11 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
     return Judgement(Verdict.PASS, message=_choices(plan, outcomes), subcases=len(outcomes), policy=policy)
 
 
-def _run(device: Device, kernel: Kernel, dispatches: Sequence[Dispatch], watch: Stopwatch) -> list[Outcome]:
-    """Run the dispatches of one pipeline, and add the time of the device's steps to the watch."""
+def _run(device: Device, kernel: Kernel, dispatches: Sequence[Dispatch], watch: Stopwatch, label: str) -> list[Outcome]:
+    """Run the dispatches of one pipeline, and add what the device tells of it to the watch."""
     with watch.step("device"):
         outcomes = device.run(kernel, dispatches)
-    for name, seconds in device.last_steps.items():
-        watch.steps[name] = watch.steps.get(name, 0.0) + seconds
+    watch.add(device, label)
     return outcomes
 
 
@@ -165,6 +164,16 @@ def compile_module(program: Program, front_end: FrontEnd) -> bytes:
         NotExpressible: GLSL cannot express it.
     """
     return _FRONT_ENDS[front_end](program)
+
+
+def make_kernels(built: BuiltCase, front_end: FrontEnd) -> list[Kernel]:
+    """Return the kernel of each program of a case.
+
+    Raises:
+        NotExpressible: GLSL cannot express it.
+    """
+    module = compile_module(built.program, front_end)
+    return [kernel(one, module) for one in built.program.all]
 
 
 Text = TypeVar("Text", str, bytes)

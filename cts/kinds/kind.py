@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cts.devices.device import Device, TellsOfCode
 from cts.front_ends import FrontEnd
 from cts.verdict.codes import Reason
 from cts.verdict.effort import Effort
-from cts.verdict.failure import Failure
-from cts.verdict.verdict import Verdict
+from cts.verdict.sizes import Statistic
+from cts.verdict.verdict import Judgement, Verdict
 from generators.casebook import Case
 
 Json = dict[str, Any]
 
 
 class Stopwatch:
-    """Seconds by step.
+    """Seconds by step, and what the driver tells of the code that it compiled meanwhile.
 
     Attributes:
+        statistics: as in CaseResult.
         unfinished: the step whose block last raised; empty if none did.
     """
 
     def __init__(self) -> None:
         self.start = time.perf_counter()
         self.steps: dict[str, float] = {}
+        self.statistics: dict[str, Mapping[str, Statistic]] = {}
         self.unfinished = ""
 
     @contextmanager
@@ -43,28 +46,22 @@ class Stopwatch:
         finally:
             self.steps[name] = self.steps.get(name, 0.0) + time.perf_counter() - begin
 
+    def add(self, device: Device, label: str) -> None:
+        """Add the steps and the statistics of the device's last run.
+
+        Args:
+            device: the device.
+            label: tells the pipeline of the run from the others of the case; may be empty.
+        """
+        for name, seconds in device.last_steps.items():
+            self.steps[name] = self.steps.get(name, 0.0) + seconds
+        if isinstance(device, TellsOfCode):
+            self.statistics |= {f"{name} ({label})" if label else name: one for name, one in device.last_statistics.items()}
+
     @property
     def seconds(self) -> float:
         """Seconds since the start."""
         return time.perf_counter() - self.start
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """The part of a result that judging decides.
-
-    Attributes:
-        verdict, code, reason, message, subcases, policy: as in CaseResult.
-        failures: the mismatches that are not permitted; for a quality warning, the permitted ones that are not expected.
-    """
-
-    verdict: Verdict
-    code: str = ""
-    reason: str = ""
-    message: str = ""
-    subcases: int = 0
-    policy: str = ""
-    failures: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True)

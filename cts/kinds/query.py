@@ -12,7 +12,7 @@ from cts.devices.device import DeviceDescription
 from cts.devices.property_commands import COMMANDS, POISON, AnswersQueries, PropertyCommand, workgroup_invocations
 from cts.front_ends import FrontEnd
 from cts.journal.atomic import write_text
-from cts.kinds.kind import Json, Judgement, Stopwatch, not_supported
+from cts.kinds.kind import Json, Stopwatch, not_supported
 from cts.kinds.property_rules import RULES, Commanded, PropertyRule
 from cts.kinds.required_support import REQUIRED_SUPPORT
 from cts.repro.c_program import PROGRAM
@@ -20,7 +20,7 @@ from cts.repro.folder import README, heading, writing
 from cts.repro.query_program import query_program
 from cts.verdict.codes import Code, Reason
 from cts.verdict.effort import Effort
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import Judgement, Verdict
 from generators.casebook import Case, build_query
 from generators.digests import digest
 from generators.errors import NotExpressible

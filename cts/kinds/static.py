@@ -8,12 +8,12 @@ from typing import Any
 
 from cts.front_ends import FrontEnd
 from cts.journal.atomic import write_text
-from cts.kinds.kind import Json, Judgement, Stopwatch, one_line
+from cts.kinds.kind import Json, Stopwatch, one_line
 from cts.repro.folder import README, heading, writing
 from cts.validators.validator import Answer, Validator
 from cts.verdict.codes import Code, Reason
 from cts.verdict.effort import Effort
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import Judgement, Verdict
 from generators.casebook import Case, build_module
 from generators.digests import digest
 from generators.message_pattern import BETWEEN, MessagePattern

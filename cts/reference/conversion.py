@@ -182,20 +182,24 @@ def _rounded(
 @evaluates(language.MatrixConvert)
 def convert(state: State, operation: language.MatrixConvert) -> None:
     """Raise GeneratorError if the instruction does not take these types (KHR-CVT-02, KHR-CVT-03)."""
-    if not language.is_allowed(operation, state.program.maintenance1):
+    if not language.is_allowed_conversion(operation, state.program.maintenance1):
         raise GeneratorError(
             Rule.NO_CONVERSION,
             f"Op{operation.conversion.value} from {operation.matrix.type.component} to {operation.result.type.component} is not allowed; "
             "see generators.program.conversion.conversions (KHR-CVT-02, KHR-CVT-03)",
         )
     value, target = state.matrices[operation.matrix.name], operation.result.type.component
-    state.matrices[operation.result.name] = converted_under(state, value, target, operation.conversion, operation.saturating)
+    state.matrices[operation.result.name] = converted_by_modes(state, value, target, operation.conversion, operation.saturating)
 
 
-def converted_under(
+def converted_by_modes(
     state: State, value: MatrixValue, target: ComponentType, conversion: language.Conversion, saturating: bool = False
 ) -> MatrixValue:
-    """Return ``value`` converted to ``target`` under the program's execution modes. Raises GeneratorError as ``convert_value``."""
+    """Return ``value`` converted to ``target`` as the program's execution modes require.
+
+    Raises:
+        GeneratorError: as for ``convert_value``.
+    """
     modes = _modes(state, value.component, target, conversion)
     if modes is None:
         return convert_value(value, target, conversion, saturating)
@@ -300,6 +304,6 @@ def transposed_convert(state: State, operation: language.TransposedConvert) -> N
         moved = with_flushed(value, MOVED if value.component is target else SIGN)
         value = replace(moved, component=target)
     else:
-        converted = converted_under(state, value, target, operation.conversion, operation.saturating)
+        converted = converted_by_modes(state, value, target, operation.conversion, operation.saturating)
         value = replace(converted, authority=replace(CONVERTED, quality=converted.authority.quality))
     state.matrices[operation.result.name] = transposed(value)

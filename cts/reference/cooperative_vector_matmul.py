@@ -423,6 +423,9 @@ def _float_product(matrix: MatrixValue, vector: MatrixValue, bias: MatrixValue, 
 
 @evaluates(CooperativeVectorMatMul)
 def matmul(state: State, operation: CooperativeVectorMatMul) -> None:
-    """Set the result from ``multiplied``. Bytes between rows or columns belong to no element and change nothing (F-CV-22)."""
+    """Multiply a matrix in memory by the vector of each invocation, and add the bias, if there is one.
+
+    Bytes between rows or columns belong to no element and change nothing (F-CV-22).
+    """
     authority = MULTIPLIED if operation.bias is not None else WITHOUT_BIAS
     state.matrices[operation.result.name] = multiplied(operands_of(state, operation), authority)

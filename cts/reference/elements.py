@@ -87,7 +87,7 @@ def components_placed(state: State, operation: ComponentsPlaced) -> None:
 
 
 def place_elements(state: State, operation: ComponentsPlaced, coordinates: np.ndarray) -> None:
-    """Set the elements by these coordinates: their rows and their columns, (2, rows, columns).
+    """Set the elements to what the operation makes of their coordinates: rows and columns, (2, rows, columns).
 
     Raises:
         GeneratorError: a number is not representable in the component type.

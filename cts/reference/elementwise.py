@@ -10,7 +10,7 @@ import numpy as np
 
 from cts.reference import float_controls, single_precision
 from cts.reference.components import check_signs
-from cts.reference.conversion import converted_under
+from cts.reference.conversion import converted_by_modes
 from cts.reference.quotients import DIVISION_ULP, check_divisors, quotients
 from cts.reference.state import State, evaluates
 from cts.reference.values import CERTAIN, Certain, Choice, MatrixValue
@@ -308,16 +308,16 @@ def convert(state: State, operation: language.CooperativeVectorConvert) -> None:
 def convert_by(state: State, name: str, value: MatrixValue, target: ComponentType, conversion: Conversion) -> None:
     """Convert ``value`` to ``target`` by an instruction other than OpBitcast, under the program's execution modes, and call it ``name``.
     If a load may have changed the value, the results of what it may have loaded are permitted as well."""
-    expected = _of_vectors(converted_under(state, replace(value, permitted=None), target, conversion), CONVERTED)
+    expected = _of_vectors(converted_by_modes(state, replace(value, permitted=None), target, conversion), CONVERTED)
     loaded = value.permitted if isinstance(value.permitted, Choice) else None
     if loaded is None or loaded.free is not None:
-        expected = _of_vectors(converted_under(state, value, target, conversion), CONVERTED)
+        expected = _of_vectors(converted_by_modes(state, value, target, conversion), CONVERTED)
     elif isinstance(expected.known, Certain | Choice):
         inside = expected.expectation().expected
         results = [
             bits
             for other in loaded.others
-            for bits in converted_under(state, MatrixValue(value.component, other), target, conversion).expected_bits
+            for bits in converted_by_modes(state, MatrixValue(value.component, other), target, conversion).expected_bits
             if not inside.contains(bits).all()
         ]
         if results:

@@ -83,7 +83,12 @@ def _with_permitted(
 
 
 def _only_factors_round(left: np.ndarray, right: np.ndarray, addend: np.ndarray, proof: Exactness, fit: np.ndarray) -> bool:
-    """Tell whether every element that is not exact in the bits that must be kept is a single product with factors that do not fit in these
-    bits."""
+    """Tell whether only the rounding of factors can change a result: each element that is not exact is one product of wide factors.
+
+    Args:
+        left, right, addend: the numbers of A, B and C.
+        proof: which elements are exact in the bits that an implementation must keep.
+        fit: for each element, whether all its factors fit in these bits.
+    """
     terms = (left != 0).astype(np.float64) @ (right != 0).astype(np.float64) + (addend != 0)
     return bool((proof.exact | (~fit & (terms <= 1))).all())

@@ -69,7 +69,7 @@ def evaluate(conversion: LayoutConversion) -> tuple[Elements, ...]:
 
 
 def converted(elements: Elements, component: ComponentType) -> Elements:
-    """Return elements after a conversion to another type, or to the same type."""
+    """Return the elements as ``component``, which may be their own type."""
     if component is elements.component:
         return elements
     expected, *further = _rounded(elements.expected, elements.component, component)

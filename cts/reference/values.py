@@ -337,9 +337,7 @@ def _joined_by_rules(joined: Sequence[MatrixValue], gathered: Gathered) -> Matri
         )
     known: Knowledge
     if Choice in rules:
-        most = max(len(value.every_bits) for value in joined)
-        padded = [(*value.every_bits, *[value.bits] * (most - len(value.every_bits))) for value in joined]
-        known = Choice(tuple(gathered([part[place] for part in padded]) for place in range(1, most)))
+        known = Choice(_joined_others([value.every_bits for value in joined], gathered))
     else:
         ranges = [value.known if isinstance(value.known, Range) else _single(value) for value in joined]
         signed = ranges[0].signed
@@ -353,17 +351,23 @@ def _joined_by_rules(joined: Sequence[MatrixValue], gathered: Gathered) -> Matri
 def _joined_choices(joined: Sequence[MatrixValue], gathered: Gathered) -> Choice | None:
     """Return the permitted values of parts that each have one expected value; None if nothing else is permitted."""
     choices = [value.permitted if isinstance(value.permitted, Choice) else Choice(()) for value in joined]
-    most = max(len(one.others) for one in choices)
-    padded = [(*one.others, *[value.bits] * (most - len(one.others))) for one, value in zip(choices, joined, strict=True)]
-    none = np.zeros_like
-    free = gathered([none(value.bits, bool) if one.free is None else one.free for one, value in zip(choices, joined, strict=True)])
-    if not most and not free.any():
-        return None
-    return Choice(tuple(gathered([part[place] for part in padded]) for place in range(most)), free if free.any() else None)
+    others = _joined_others([(value.bits, *choice.others) for value, choice in zip(joined, choices, strict=True)], gathered)
+    free = gathered([np.zeros(part.bits.shape, bool) if one.free is None else one.free for part, one in zip(joined, choices, strict=True)])
+    any_free = bool(free.any())
+    return Choice(others, free if any_free else None) if others or any_free else None
+
+
+def _joined_others(every: Sequence[tuple[np.ndarray, ...]], gathered: Gathered) -> tuple[np.ndarray, ...]:
+    """Return the alternatives to the first bits of parts, joined. ``every``: the first bits of each part, and its alternatives.
+
+    A part with fewer alternatives than another repeats its first bits.
+    """
+    most = max(map(len, every))
+    return tuple(gathered([bits[place] if place < len(bits) else bits[0] for bits in every]) for place in range(1, most))
 
 
 def _single(value: MatrixValue) -> Range:
-    """Return the range of values that are certain.
+    """Return a certain value as a range that contains nothing else.
 
     Raises:
         GeneratorError: one is NaN or infinite.

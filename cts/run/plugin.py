@@ -145,7 +145,8 @@ def _configure(config: pytest.Config) -> None:
         return
     if chips := chips_of(options["device"] or ()):
         kept = options["report_dir"] and directory / options["report_dir"]
-        raise SystemExit(run_each(chips, config.invocation_params.args, kept))
+        code = run_each(chips, config.invocation_params.args, kept)
+        pytest.exit(f"{len(chips)} chips were judged, one after another", returncode=code)
     if request.everything:
         # The whole suite includes everything else that is named in it; pytest would collect that twice.
         config.args[:] = [argument for argument in config.args if not in_cases(argument, directory, root)]

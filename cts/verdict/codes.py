@@ -52,12 +52,18 @@ class Code(enum.StrEnum):
     FAIL_UNWRITTEN = "fail.unwritten", "an element was not written"
     FAIL_PADDING = "fail.padding", "bytes between elements were overwritten"
     FAIL_STRAY_WRITE = "fail.stray_write", "bytes outside of the arrays were overwritten"
+    FAIL_MISSING_LOAD = "fail.missing_load", "the compiled code loads fewer bytes than its results are copied from"
     FAIL_CALL = "fail.call", "a call of the driver failed that must succeed", _STEP
     FAIL_PROPERTY = "fail.property", "an answer to a property query breaks a rule", "the rule"
     FAIL_CONVERSION = "fail.conversion", "a command that converts layouts breaks a rule", "`size` or `result`"
     FAIL_ACCEPTED = "fail.accepted", "the validator accepts a module that is not valid"
     FAIL_REJECTED = "fail.rejected", "the validator rejects a module that is valid"
     FAIL_MESSAGE = "fail.message", "the validator rejects a module, but not for the rule that the module breaks"
+    COMPILED_OTHERWISE = (
+        "compiled.otherwise",
+        "the compiled code does less than the code of a twin, a case that must give the same values, or computes them otherwise",
+        "the parameter in which the two differ, or `front_end`",
+    )
     CRASH = "crash", "the process that held the device died", _STEP
     TIMEOUT = "timeout", "the device did not answer in time", _STEP
     DEVICE_LOST = "device_lost", "the device was lost", _STEP

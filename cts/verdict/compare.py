@@ -218,12 +218,12 @@ def compare_array(array: str, expected: Expected, old: np.ndarray, new: np.ndarr
 
 
 def compare_quality(expected: Expected, before: Mapping[str, np.ndarray], outcome: Outcome) -> tuple[Mismatch, ...]:
-    """Return where ``outcome``, in which ``compare`` finds nothing wrong, has values that are permitted but not expected.
+    """Return where an outcome has values that are permitted but not expected.
 
     Args:
         expected: the permitted and the expected results.
         before: the buffers before the dispatch, as for ``compare``.
-        outcome: the buffers after the dispatch.
+        outcome: the buffers after the dispatch; ``compare`` has found nothing wrong in it.
     """
     found = []
     for placed in expected.placed:

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from cts.printable import printable, printable_line
 from cts.verdict.failure import Failure
-from cts.verdict.sizes import Count, Ordinal, Seconds
+from cts.verdict.sizes import Count, Ordinal, Seconds, Statistics
 
 
 class Verdict(enum.StrEnum):
@@ -63,55 +63,70 @@ class Try:
 
 
 @dataclass(frozen=True)
-class CaseResult:
+class Judgement:
+    """The part of a result that judging decides.
+
+    Attributes:
+        verdict: how the case ended: see docs/verdicts.md.
+        code: why, for programs (cts.verdict.codes); empty on ``pass``, and in journals of older versions of the suite.
+        reason, message: the same for people: as one line, and as several lines. Their text may change in any version. On a pass the message
+            is mostly empty, or says what the device chose.
+        subcases: how many dispatches ran.
+        policy: why the verdict depends on a policy of the suite; empty if it depends on the specification alone.
+        failures: the failing arrays, in the order of the subcases; for a quality warning, the arrays with permitted values that are not
+            expected.
+    """
+
+    verdict: Annotated[Verdict, Meta(title="Verdict")]
+    code: Annotated[str, Meta(title="Code")] = ""
+    reason: str = ""
+    message: str = ""
+    subcases: Annotated[Count, Meta(title="Subcases")] = 0
+    policy: str = ""
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseResult(Judgement):
     """The result of a case: one line of ``results.jsonl``.
 
     Attributes:
         id, family: the case and its family.
         parameters: the labels of the case by name, including defaults, which the id leaves out; a parameter that the case does not have is
             absent. Empty in journals of older versions of the suite, and if the process that judged the case died.
-        verdict: how the case ended: see docs/verdicts.md.
-        code: why, for programs (cts.verdict.codes); empty on ``pass``, and in journals of older versions of the suite.
-        reason, message: the same for people: as one line, and as several lines. Their text may change in any version. On a pass the message
-            is mostly empty, or says what the device chose.
         known: the id of the known failure of the driver that explains the verdict; empty if none does.
         requirements, positions: ids of the requirements that the case exercises, and of the positions on which its verdict depends.
         device, driver, front_end, tier: the device and the configuration that judged it.
         unit: which of several devices of one run judged it: its number from 0 up, a colon, and its name for ``--device``; empty if the run
             has one device.
-        subcases, seconds, steps: how many dispatches ran, and how long the case took: in total, and by step (``emit``, ``expect``,
-            ``device``, ``compare``, and steps that the device reports, for example ``pipeline``).
-        failures: the failing arrays, in the order of the subcases; for a quality warning, the arrays with permitted values that are not
-            expected.
+        seconds, steps: how long the case took: in total, and by step (``emit``, ``expect``, ``device``, ``compare``, and steps that the
+            device reports, for example ``pipeline``).
         step: the step in which the device failed, by the name of a cts.devices.device.Step; empty if no step failed.
         attempt: the number of this attempt, from 1, if ``--repeat`` asks for several.
         tries: how each run ended, oldest first, if the case ran several times.
-        policy: why the verdict depends on a policy of the suite; empty if it depends on the specification alone.
+        driver_messages: what the driver said, through VK_EXT_debug_utils or VK_EXT_debug_report, in the step in which it failed.
+        statistics: what the driver tells of the code of the case's pipelines, with ``--statistics``: value by executable and name, all as
+            the driver names them.
     """
 
     id: Annotated[str, Meta(title="Case")]
     family: Annotated[str, Meta(title="Family")]
-    verdict: Annotated[Verdict, Meta(title="Verdict")]
-    reason: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    known: Annotated[str, Meta(title="Known failure")] = ""
+    requirements: tuple[str, ...] = ()
+    positions: tuple[str, ...] = ()
     device: str = ""
     driver: str = ""
     front_end: str = ""
     tier: str = ""
-    requirements: tuple[str, ...] = ()
-    subcases: Count = 0
-    seconds: Annotated[Seconds, Meta(title="Time")] = 0.0
-    message: str = ""
-    policy: str = ""
+    unit: str = ""
+    seconds: Annotated[Seconds, Meta(title="Time", extra={"order": "slowest first"})] = 0.0
     steps: Mapping[str, Seconds] = field(default_factory=dict)
-    failures: tuple[Failure, ...] = ()
-    positions: tuple[str, ...] = ()
     step: Annotated[str, Meta(title="Failed in step")] = ""
     attempt: Annotated[Ordinal, Meta(title="Attempt")] = 1
     tries: tuple[Try, ...] = ()
-    code: Annotated[str, Meta(title="Code")] = ""
-    known: Annotated[str, Meta(title="Known failure")] = ""
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    unit: str = ""
+    driver_messages: Annotated[tuple[str, ...], Meta(title="What the driver said")] = ()
+    statistics: Annotated[Statistics, Meta(title="Compiled code")] = field(default_factory=dict)
 
     @property
     def defects(self) -> tuple[str, ...]:
@@ -124,6 +139,8 @@ class CaseResult:
         # file.
         if self.message and not self.message.isprintable():
             object.__setattr__(self, "message", printable(self.message))
+        if not "".join(self.driver_messages).isprintable():
+            object.__setattr__(self, "driver_messages", tuple(map(printable, self.driver_messages)))
         for name, text in (("code", self.code), ("reason", self.reason), ("device", self.device), ("driver", self.driver)):
             if not text.isprintable():
                 object.__setattr__(self, name, printable_line(text))

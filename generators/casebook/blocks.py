@@ -137,5 +137,5 @@ def _begun(family: Family, block: Block) -> list[Case]:
         choices = product_choices(family, product)
         if all(number in choices[place] for place, number in enumerate(numbers)):
             choices[: len(numbers)] = [(number,) for number in numbers]
-            found.update(rows(family.rules, choices))
+            found.update(rows(family.rules_of(product), choices))
     return labelled_rows(family, sorted(found))

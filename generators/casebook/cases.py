@@ -178,7 +178,7 @@ def check_covers(family: Family) -> None:
         CasebookError: one has no such case.
     """
     subcases = family.subcase_choices[len(family.parameters) :]
-    products = [[*product.choices, *subcases] for product in family.products]
+    products = [[*product.choices, *subcases] for product in family.products if product.unit is None]
     for claim in (*family.claims, *family.disputes):
         if never(claim, family.rules, products):
             raise CasebookError(
@@ -196,8 +196,8 @@ def full_rows(family: Family) -> list[Row]:
     check_covers(family)
     found: list[Row] = []
     for product in family.products:
-        chosen = rows(family.rules, product_choices(family, product))
-        if not chosen:
+        chosen = rows(family.rules_of(product), product_choices(family, product))
+        if not chosen and product.unit is None:
             raise CasebookError(f"{product.place}: the constraints leave no case of the product '{product.name}'")
         found += chosen
     # Each product's rows are in order, so sorting them with their duplicates takes hardly any longer than reading them
@@ -225,7 +225,8 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None,
     found = _labelled(family, full_rows(family)) if tier is Tier.FULL else chosen_labels(family, tier, wanted)
     for label in added_rows(family, extra or ()):
         found += _labels_on_row(family, label, tier)
-    return [Case(family, labels) for labels in found]
+    # A unit may have the same row
+    return [Case(family, labels) for labels in dict.fromkeys(found)]
 
 
 def full_ids(family: Family, full: Iterable[Row] | None = None) -> Iterator[str]:
@@ -261,7 +262,7 @@ def _labelled(family: Family, selected: Iterable[Row]) -> list[tuple[str, ...]]:
 
 
 def added_rows(family: Family, extra: Sequence[str]) -> list[str]:
-    """Return the rows among ``extra``, a device's property rows, that are of the family's kind and that it does not name.
+    """Return the rows among ``extra``, a device's property rows, that are of the family's kind and that its YAML does not list.
 
     Raises:
         CasebookError: a row is malformed.
@@ -270,7 +271,7 @@ def added_rows(family: Family, extra: Sequence[str]) -> list[str]:
         return []
     parameter = family.parameters[family.row_parameter]
     assert parameter.rows is not None, "it is the parameter of rows"
-    added = list(dict.fromkeys(label for label in extra if row_kind(label) == parameter.rows and label not in parameter.values))
+    added = list(dict.fromkeys(label for label in extra if row_kind(label) == parameter.rows and label not in parameter.listed))
     for label in added:
         check_row(label, parameter.rows)
     return added
@@ -288,10 +289,11 @@ def _labels_on_row(family: Family, label: str, tier: Tier) -> list[tuple[str, ..
         found: set[Row] = set()
         for product in products:
             choices = product_choices(family, product)
-            choices[place] = (len(family.parameters[place].values),)
+            choices[place] = (wider.parameters[place].numbers[label],)
             found.update(rows(wider.rules, choices))
-        return _labelled(wider, sorted(found))
-    for model in by_likeness(label, family.parameters[place].labels):
+        on_units = [product for product in family.products if product.unit]
+        return _labelled(wider, sorted(row for row in found if not any(within(family, product, row) for product in on_units)))
+    for model in by_likeness(label, family.parameters[place].listed):
         moved = _moved(family, products, place, model, label, Tier.NIGHTLY)
         if moved and tier is Tier.SMOKE:
             # Both tiers use the same row, so nightly contains the cases of smoke
@@ -309,17 +311,18 @@ def _moved(family: Family, products: Sequence[Product], place: int, model: str, 
     """
     found = []
     for labels in pinned_labels(family, tier):
-        if labels[place] == model and any(_within(family, product, labels) for product in products):
+        numbers = [parameter.numbers[label] for parameter, label in zip(family.parameters, labels, strict=True)]
+        if labels[place] == model and any(within(family, product, numbers) for product in products):
             moved = (*labels[:place], label, *labels[place + 1 :])
             if not violated(Case(family, moved)):
                 found.append(moved)
     return found
 
 
-def _within(family: Family, product: Product, labels: tuple[str, ...]) -> bool:
-    return all(
-        parameter.numbers[label] in chosen for parameter, label, chosen in zip(family.parameters, labels, product.choices, strict=True)
-    )
+def within(family: Family, product: Product, row: Sequence[int]) -> bool:
+    """Tell whether a product has a case, given by label number, that the family's constraints allow."""
+    inside = all(number in chosen for number, chosen in zip(row, product.choices, strict=True))
+    return inside and all(rule.decide(list(row)) == ALLOWED for rule in family.rules_on(product.unit))
 
 
 @dataclass(frozen=True)

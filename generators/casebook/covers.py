@@ -161,9 +161,9 @@ def _named_by_parameter(element: Element, requirements: Mapping[str, Requirement
 
 def _cover(item: Element, ids: Collection[str], kind: _Kind, reader: ConditionReader) -> Cover:
     if not item.is_mapping:
-        return Cover(_id(item, ids, kind), place=item.place)
+        return Cover(_known_id(item, ids, kind), place=item.place)
     fields = item.fields(("id",), ("when", "predicate"))
-    id_ = _id(fields["id"], ids, kind)
+    id_ = _known_id(fields["id"], ids, kind)
     if len(fields) == 1:
         raise item.error(f"key 'when' or 'predicate' is missing; if the entry holds for every case, write only '{id_}'")
     alternatives: list[tuple[ConstraintText, ...]] = [()]
@@ -183,7 +183,8 @@ def _needs(element: Element, reader: ConditionReader) -> tuple[ConstraintText, .
     return tuple(ConstraintText("", (((name, labels, False),),)) for name, labels in conditions.items())
 
 
-def _id(element: Element, ids: Collection[str], kind: _Kind) -> str:
+def _known_id(element: Element, ids: Collection[str], kind: _Kind) -> str:
+    """Return the id that an element is, if it is one of ``ids``."""
     id_ = element.text(f"a {kind.name} id")
     if id_ not in ids:
         raise element.error(f"there is no {kind.name} '{id_}'; expected an id from {kind.home}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from generators.casebook.document import Element, read_document
 from generators.casebook.parameters import NAME, Parameter, read_parameters
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, folder_name, load_requirements
+from generators.casebook.units import FILE as UNITS
+from generators.casebook.units import MOST_STRENGTH, Unit, choices_on, fits, load_units, on_units
 from generators.errors import CasebookError
 from generators.parameters.declaration import declarations, declarations_in_ids
 
@@ -32,6 +34,7 @@ class Product:
         whole: numbers of the parameters for which the product takes every label, whatever the labels are.
         smoke, nightly: strength of the covering arrays of these tiers.
         place: file and line, for messages.
+        unit: the unit of hardware whose rows or shapes replace those of the product that the YAML states; None for that product itself.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Product:
     smoke: int
     nightly: int
     place: str
+    unit: Unit | None = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class Family:
         parameters: the parameters of the cases, in the order of the labels in an id.
         subcase_parameters: the parameters of the dispatches of each case.
         constraints: on all these parameters.
-        products: sets of cases; their union is the full tier.
+        products: sets of cases; their union is the full tier. Those on units follow the ones of the YAML.
         statements: the requirements and positions that ids name.
         disputed: positions without which the text may forbid the modules of some cases, with those cases.
     """
@@ -106,6 +110,20 @@ class Family:
     def rules(self) -> tuple[Constraint, ...]:
         """The constraints by parameter and label number, parameters of cases first and parameters of subcases after them."""
         return compile_constraints(self.constraints, (*self.parameters, *self.subcase_parameters), self.view)
+
+    def rules_of(self, product: Product) -> tuple[Constraint, ...]:
+        """Return the constraints on the cases of a product: all of the family's, and the one of the product's unit."""
+        return (*self.rules, *self.rules_on(product.unit))
+
+    def rules_on(self, unit: Unit | None) -> tuple[Constraint, ...]:
+        """Return the constraints that only the products on a unit have."""
+        return () if unit is None else self._rules_on_units[unit.name]
+
+    @cached_property
+    def _rules_on_units(self) -> Mapping[str, tuple[Constraint, ...]]:
+        units = {product.unit.name: product.unit for product in self.products if product.unit}
+        parameters = (*self.parameters, *self.subcase_parameters)
+        return {name: compile_constraints([fits(unit, self.parameters)], parameters, self.view) for name, unit in units.items()}
 
     @cached_property
     def claims(self) -> tuple[CompiledCover, ...]:
@@ -151,7 +169,7 @@ def _product(
         if chosen is None:
             choices.append((0,))
         elif not chosen.is_sequence and not chosen.is_mapping and chosen.label() == _ALL:
-            choices.append(tuple(range(len(parameter.values))))
+            choices.append(tuple(range(len(parameter.listed))))
             whole.add(number)
         else:
             choices.append(tuple(sorted(parameter.numbers[label] for label in reader.labels(chosen, parameter))))
@@ -159,6 +177,17 @@ def _product(
     if nightly < smoke:
         raise fields["nightly"].error(f"expected at least the strength of smoke, {smoke}, found {nightly}")
     return Product(fields["name"].text(), fields["why"].text(), tuple(choices), frozenset(whole), smoke, nightly, element.place)
+
+
+def _on_units(products: Sequence[Product], parameters: Sequence[Parameter], units: Sequence[Unit], strength: int) -> Iterator[Product]:
+    """Yield the products on the rows, sizes or shapes of each unit. In the smoke tier is only the first product."""
+    for unit in units:
+        for place, product in enumerate(products):
+            choices = choices_on(unit, parameters, product.choices)
+            if choices is not None and product.nightly:
+                name, nightly = f"{product.name} on {unit.name}", min(strength, unit.strength, product.nightly)
+                smoke = 0 if place else min(1, product.smoke)
+                yield replace(product, name=name, choices=choices, whole=frozenset(), smoke=smoke, nightly=nightly, unit=unit)
 
 
 def _lines(element: Element) -> tuple[str, ...]:
@@ -197,7 +226,7 @@ def load_family(
     top = read_document(path)
     fields = top.fields(
         ("family", "specification", "builder", "covers", "plan", "products"),
-        ("todo", "positions", "disputed", "parameters", "constraints", "subcases"),
+        ("todo", "positions", "disputed", "parameters", "constraints", "subcases", "units"),
     )
     name = fields["family"].text("the family's name")
     if not NAME.fullmatch(name) or name != path.stem:
@@ -221,6 +250,10 @@ def load_family(
     if sum(parameter.rows is not None for parameter in parameters) > 1:
         raise fields["parameters"].error("expected at most one parameter with property_rows")
     subcase_parameters = read_parameters(fields.get("subcases"), of_subcase, top)
+    units = tuple(load_units(path.absolute().parent.parent).values()) if "units" in fields else ()
+    if "units" in fields and not units:
+        raise fields["units"].error(f"there are no units: cases/{UNITS} is missing or empty")
+    parameters = on_units(parameters, units) if units else parameters
     reader = ConditionReader(parameters, subcase_parameters, builder, builder_name)
     covers = read_covers(fields["covers"], requirements, parameters, reader)
     if not covers and not todo:
@@ -232,6 +265,8 @@ def load_family(
     for place, product in enumerate(products):
         if product.name in [other.name for other in products[:place]]:
             raise fields["products"].items("products")[place].error(f"duplicate product '{product.name}'")
+    if units:
+        products = (*products, *_on_units(products, parameters, units, fields["units"].integer(1, MOST_STRENGTH)))
     return Family(
         name=name,
         specification=specification,

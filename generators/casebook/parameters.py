@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -30,14 +30,16 @@ class Parameter:
     Attributes:
         name: unique among the parameters of the family's cases and subcases.
         values: label -> value, in order.
-        rows: if the labels are property rows, the kind of the rows, to which a device may add; otherwise None.
         declaration: the builder's declaration of the parameter.
+        rows: if the labels are property rows, the kind of the rows, to which a device may add; otherwise None.
+        added: how many of the last labels the family does not list: units add them (generators.casebook.units).
     """
 
     name: str
     values: Mapping[str, Any]
     declaration: Declaration
     rows: RowKind | None = None
+    added: int = 0
 
     def value(self, label: str) -> Any:
         """Return the value of a label. A label that the parameter lacks is a property row that a device added."""
@@ -58,6 +60,16 @@ class Parameter:
     def labels(self) -> tuple[str, ...]:
         """Its labels, in order."""
         return tuple(self.values)
+
+    @cached_property
+    def listed(self) -> tuple[str, ...]:
+        """The labels that the family lists, in order."""
+        return self.labels[: len(self.values) - self.added]
+
+    def wider(self, labels: Iterable[str]) -> Parameter:
+        """Return the parameter with further labels at the end, which the family does not list."""
+        new = {label: self.value(label) for label in labels if label not in self.values}
+        return replace(self, values=MappingProxyType({**self.values, **new}), added=self.added + len(new)) if new else self
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:

@@ -14,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from generators.casebook.cases import Case, check_covers, product_choices, violated
+from generators.casebook.cases import Case, check_covers, product_choices, violated, within
 from generators.casebook.constraints import UNASSIGNED, Completion, Row
 from generators.casebook.covering import covering_rows
 from generators.casebook.family import Family, Product
@@ -41,7 +41,7 @@ def choose_tiers(family: Family, digests: Mapping[str, tuple[str, ...]] | None =
     for part in family.products:
         first, all_ = product_rows(family, part, smoke, nightly)
         for strength, chosen in ((part.smoke, first), (part.nightly, all_)):
-            if strength and not chosen:
+            if strength and not chosen and part.unit is None:
                 raise CasebookError(f"{part.place}: the constraints leave no case of the product '{part.name}'")
         smoke.update(first)
         nightly.update(all_)
@@ -62,7 +62,7 @@ def _kept(family: Family, pinned: PinnedTiers) -> tuple[set[Row], set[Row]]:
         if row is None:
             continue
         nightly.add(row)
-        if case.tier is Tier.SMOKE and any(part.smoke and _within(part, row) for part in family.products):
+        if case.tier is Tier.SMOKE and any(part.smoke and within(family, part, row) for part in family.products):
             smoke.add(row)
     return smoke, nightly
 
@@ -74,7 +74,7 @@ def product_rows(family: Family, part: Product, smoke: Collection[Row] = (), nig
         family, part: the family, and its product.
         smoke, nightly: rows that the tiers already have. Smoke takes rows of nightly before any others.
     """
-    there = sorted(row for row in nightly if _within(part, row))
+    there = sorted(row for row in nightly if within(family, part, row))
     first = [row for row in there if row in smoke]
     for missing in uncovered(family, part, part.smoke, first):
         # A row that was taken for another combination may contain this one already.
@@ -94,7 +94,7 @@ def _completed(family: Family, part: Product, strength: int, given: Sequence[Row
     if given and next(uncovered(family, part, strength, given), None) is None:
         return sorted(set(given))
     open_ = (UNASSIGNED,) * len(family.subcase_parameters)
-    rows = covering_rows(family.rules, product_choices(family, part), strength, [(*row, *open_) for row in given])
+    rows = covering_rows(family.rules_of(part), product_choices(family, part), strength, [(*row, *open_) for row in given])
     return [row[: len(family.parameters)] for row in rows]
 
 
@@ -133,16 +133,12 @@ def tier_faults(family: Family, tiers: PinnedTiers) -> TierFaults:
         notes.append("the cases are not in the order of the full tier, each once")
     for part in family.products:
         for tier, strength, chosen in ((Tier.SMOKE, part.smoke, smoke), (Tier.NIGHTLY, part.nightly, nightly)):
-            inside = [row for row in chosen if _within(part, row)]
+            inside = [row for row in chosen if within(family, part, row)]
             missing = next(uncovered(family, part, strength, inside), None)
             if missing is not None:
                 labels = ", ".join(f"{name}: {label}" for name, label in missing.items())
                 notes.append(f"no {tier} case of the product '{part.name}' has {labels or 'its labels'}")
     return TierFaults(tuple(id_ for id_, row in rows.items() if row is None), tuple(notes))
-
-
-def _within(part: Product, row: Row) -> bool:
-    return all(number in chosen for number, chosen in zip(row, part.choices, strict=True))
 
 
 def _row(family: Family, id_: str) -> Row | None:
@@ -151,7 +147,7 @@ def _row(family: Family, id_: str) -> Row | None:
     if labels is None or violated(Case(family, labels)):
         return None
     row = tuple(parameter.numbers[label] for parameter, label in zip(family.parameters, labels, strict=True))
-    return row if any(_within(part, row) for part in family.products) else None
+    return row if any(within(family, part, row) for part in family.products) else None
 
 
 def uncovered(family: Family, part: Product, strength: int, rows: Sequence[Row]) -> Iterator[dict[str, str]]:
@@ -169,7 +165,7 @@ def uncovered(family: Family, part: Product, strength: int, rows: Sequence[Row])
     if strength == 0:
         return
     choices = product_choices(family, part)
-    completion = Completion(family.rules, choices)
+    completion = Completion(family.rules_of(part), choices)
     start = [labels[0] if len(labels) == 1 else UNASSIGNED for labels in choices]
     free = [number for number, labels in enumerate(choices) if len(labels) > 1]
     table = np.array(rows, dtype=np.int64).reshape(len(rows), len(family.parameters))

@@ -136,6 +136,8 @@ def _outline(family: Family) -> Iterator[str]:
                 yield from sorted(labels)
     for product in family.products:
         yield f"product {product.smoke} {product.nightly} {sorted(product.whole)}"
+        if product.unit:
+            yield f"unit {product.unit.subgroup_sizes} {product.unit.rows}"
         yield from (" ".join(map(str, numbers)) for numbers in product.choices)
 
 

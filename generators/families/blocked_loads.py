@@ -12,7 +12,7 @@ from generators.layouts.block_decoders import Decoding
 from generators.layouts.block_formats import TABLE, BlockFormat, set_scales
 from generators.layouts.blocked_tensors import BlockedTensor, blocked_tensor, full_block
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
-from generators.layouts.selecting_products import LARGEST, factor_or_addend, multiply, whole_numbers
+from generators.layouts.selecting_products import LARGEST, factor_or_addend, multiply, whole_number_bytes
 from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter
 from generators.layouts.tensors import Tensor, pattern_contents, tensor_array
 from generators.parameters.blocked_tensors import BlockedTensorLoad
@@ -111,7 +111,7 @@ class BlockedLoads:
         """
         array, component, decode = self.source.array, self.parameters.component, self.decode
         if has_elements and pattern == "small":
-            return np.resize(whole_numbers(component, array.bytes // component.bytes, LARGEST, rng), array.bytes)
+            return np.resize(whole_number_bytes(component, array.bytes // component.bytes, LARGEST, rng), array.bytes)
         if has_elements:
             return pattern_contents(array, component, pattern, rng)
         data = rng.integers(0, 256, array.bytes, np.uint8)

@@ -18,7 +18,7 @@ from generators.mutations.decode_vector import decode_vector_base
 from generators.mutations.edits import edited
 from generators.mutations.maintenance1 import maintenance1_base
 from generators.mutations.matrix2 import matrix2_base
-from generators.mutations.rules import Rule, group_of
+from generators.mutations.rules import Rule, element_group
 from generators.mutations.vector import vector_base
 from generators.parameters.declaration import parameter
 from generators.property_rows import PropertyRow, parse_row
@@ -84,7 +84,7 @@ class StaticRules:
     Parameters: type = Parameters
 
     PREDICATES: ClassVar[Mapping[str, Callable[[Any], bool]]] = MappingProxyType(
-        {"applies": lambda parameters: group_of(parameters.component) in parameters.rule.elements}
+        {"applies": lambda parameters: element_group(parameters.component) in parameters.rule.elements}
     )
 
     def module(self, parameters: Any) -> ModuleCheck:

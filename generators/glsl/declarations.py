@@ -43,7 +43,7 @@ def declare(shader: Shader) -> Declarations:
         NotExpressible: no declaration can express an array's stride or the memory operands of its accesses.
     """
     places = interface(shader.program)
-    blocks = [_reference(shader, address.array) for address in places.addresses]
+    blocks = [_reference_block(shader, address.array) for address in places.addresses]
     blocks += [_buffer(shader, binding, array) for binding, array in places.bindings]
     blocks += [_buffers(shader, group) for group in places.descriptor_arrays]
     if places.operand_binding is not None:
@@ -183,6 +183,7 @@ def _layout(array: Array) -> str:
 
 
 def _buffer(shader: Shader, binding: int, array: Array) -> Block:
+    """Return a storage buffer of one array."""
     head = f"layout({_layout(array)}set = 0, binding = {binding}) {_access(array)} {_title(array)}Buffer"
     return Block(head, (_elements(shader, array, identifier(array.name)),))
 
@@ -207,7 +208,8 @@ def _shared_block(shader: Shader, array: Array) -> Block:
     return Block(f"shared {_title(array)}Block", (f"layout(offset = {array.block}) {member}",), f" {identifier(array.name)}")
 
 
-def _reference(shader: Shader, array: Array) -> Block:
+def _reference_block(shader: Shader, array: Array) -> Block:
+    """Return the type of references to an array in physical storage."""
     shader.require("GL_EXT_buffer_reference")
     alignment = qualify(array, shader.program.operations).alignment
     head = f"layout({_layout(array)}buffer_reference, buffer_reference_align = {alignment}) {_access(array)} {_reference_name(array)}"
@@ -215,6 +217,7 @@ def _reference(shader: Shader, array: Array) -> Block:
 
 
 def _shared(shader: Shader, array: Array) -> str:
+    """Return the variable of an array in shared memory, with the layout that GLSL chooses."""
     if array.array_stride is not None:
         raise NotExpressible(
             Lack.ARRAY_STRIDE, f"GLSL lays out shared arrays itself, so '{array.name}' cannot have a stride of {array.array_stride}"

@@ -159,7 +159,7 @@ def tiled(
 
 
 def tight(type_: MatrixType, layout: Layout, count: tuple[int, int] = (1, 1)) -> Tiles:
-    """Lay out matrices without gaps between lines or matrices; ``count`` as in ``tiled``."""
+    """Lay out matrices without gaps between lines or matrices. ``count``: the number of scope instances, and of matrices of each."""
     lines, line = lines_of(type_.shape, layout)
     return Tiles(type_, layout, line, lines * line, *count)
 
@@ -200,7 +200,7 @@ class MatrixArray(Target):
         return self.of_instance(begin, prefix)
 
     def of_instance(self, begin: ScalarValue, prefix: str = "") -> ScalarValue:
-        """Return this scope instance's element that corresponds to ``begin`` in the first instance; ``prefix`` as in ``first``."""
+        """Return this scope instance's element that corresponds to ``begin`` in the first instance. Names begin with ``prefix``."""
         if self.tiles.instances == 1:
             return begin
         name = f"{prefix or self.name}_{self.label}"

@@ -10,7 +10,7 @@ from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, tiled
 from generators.layouts.row_types import row_type
 from generators.program.values import MatrixType
 from generators.property_rows import PropertyRow
-from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass
+from generators.types import Layout, Scope, StorageClass, of_other_sign
 
 Form = Literal["single", "reuse", "loop", "loop_fixed", "accumulators"]
 """The sequence of multiply-adds: one; one with the same operands again; a loop with different or the same operands in each iteration; or
@@ -21,16 +21,10 @@ LOOPS = ("loop", "loop_fixed", "accumulators")
 Declared = Literal["same", "opposite", "a", "b", "c", "result"]
 """The integers that the shader declares with the other signedness: none, all, or the integers of one matrix."""
 
-_OPPOSITE = {"s": "u", "u": "s"}
 
-
-def _declared(type_: MatrixType, opposite: bool) -> MatrixType:
-    """Return the type that the shader declares: integers of the other signedness if the case asks for it, since only the operand flags
-    matter."""
-    name = type_.component.name
-    if type_.component.is_float or not opposite:
-        return type_
-    return replace(type_, component=COMPONENT_TYPES[_OPPOSITE[name[0]] + name[1:]])
+def _declared_type(type_: MatrixType, opposite: bool) -> MatrixType:
+    """Return the type that the shader declares. ``opposite``: whether integers have the other signedness; only operand flags matter."""
+    return replace(type_, component=of_other_sign(type_.component)) if opposite and not type_.component.is_float else type_
 
 
 @dataclass(frozen=True)
@@ -94,7 +88,7 @@ def product_tiles(
     pairs = [a + b for a in names_a for b in names_b]
     outputs = ["0", "1"] if form == "reuse" else pairs
     a, b, c, d = (
-        tiled(_declared(row_type(row, name, scope), declared in ("opposite", word)), layout, padded, (count, each))
+        tiled(_declared_type(row_type(row, name, scope), declared in ("opposite", word)), layout, padded, (count, each))
         for name, word, layout, each in zip("abcd", ("a", "b", "c", "result"), layouts, (steps, steps, 1, 1), strict=True)
     )
     return ProductTiles(

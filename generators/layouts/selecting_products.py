@@ -71,8 +71,8 @@ def _sum_type(component: ComponentType) -> ComponentType:
     return COMPONENT_TYPES["s32" if component.is_signed else "u32"]
 
 
-def whole_numbers(component: ComponentType, count: int, limit: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw whole numbers of at most ``limit``; uint8."""
+def whole_number_bytes(component: ComponentType, count: int, limit: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw ``count`` whole numbers with magnitudes of at most ``limit``, and return the bytes of these elements, uint8."""
     low = -limit if component.is_float or component.is_signed else 0
     return np.ascontiguousarray(rng.integers(low, limit, count, endpoint=True).astype(component.dtype)).view(np.uint8)
 
@@ -87,7 +87,7 @@ def factor_or_addend(
         instances: scope instances; each has a matrix in the array.
     """
     if not type_.component.is_float:
-        return whole_numbers(component, count, LARGEST if name == "other" else _LARGEST_ADDEND, rng)
+        return whole_number_bytes(component, count, LARGEST if name == "other" else _LARGEST_ADDEND, rng)
     if name == "addend":
-        return whole_numbers(component, count, LARGEST, rng)
+        return whole_number_bytes(component, count, LARGEST, rng)
     return selecting(other_type(type_), instances, rng)

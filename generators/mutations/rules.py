@@ -53,7 +53,7 @@ class Rule:
         return message_pattern(self.says)
 
 
-def group_of(component: ComponentType) -> ElementGroup:
+def element_group(component: ComponentType) -> ElementGroup:
     """Return the group of the rows whose A, or whose input, has a component type."""
     if component.is_float:
         return "bf16" if component.name == "bf16" else "ieee"

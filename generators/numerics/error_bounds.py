@@ -20,13 +20,13 @@ from generators.types import ComponentType
 _FLOAT64_BITS = 53
 
 
-def _flushed(a: np.ndarray, b: np.ndarray, c: np.ndarray, proof: Exactness) -> np.ndarray:
+def _loss_by_flushing(a: np.ndarray, b: np.ndarray, c: np.ndarray, proof: Exactness) -> np.ndarray:
     """Return the possible loss of an implementation that flushes denormal operands and partial sums to zero (facts.md C29), (..., M, N)."""
-    types = proof.types
-    floor = max(smallest_normal(types[3]), smallest_normal(types[2]))
+    type_a, type_b, type_c, type_result = proof.types
+    floor = max(smallest_normal(type_result), smallest_normal(type_c))
     reachable = np.ldexp(1.0, np.minimum(proof.quantum.astype(np.int32), 1023)) < floor
     lost = np.where(reachable, (a.shape[-1] + 1) * floor, 0.0)
-    tiny_a, tiny_b, tiny_c = denormals(a, types[0]), denormals(b, types[1]), denormals(c, types[2])
+    tiny_a, tiny_b, tiny_c = denormals(a, type_a), denormals(b, type_b), denormals(c, type_c)
     if tiny_a.any() or tiny_b.any():
         lost = lost + np.abs(a * tiny_a) @ np.abs(b) + np.abs(a) @ np.abs(b * tiny_b)
     return np.asarray(lost + np.abs(c * tiny_c))
@@ -44,7 +44,7 @@ def envelope(
         before: the bound of ``c``.
     """
     magnitude = proof.magnitude + before
-    bound = before + lost + (a.shape[-1] + 1) * 2.0 ** (1 - proof.precision) * magnitude + _flushed(a, b, c, proof)
+    bound = before + lost + (a.shape[-1] + 1) * 2.0 ** (1 - proof.precision) * magnitude + _loss_by_flushing(a, b, c, proof)
     bound = bound + ulp(proof.types[3], np.abs(center) + bound)
     return magnitude, np.where(proof.exact & (before == 0), 0.0, bound)
 
@@ -67,7 +67,7 @@ def hull(
     terms = (a != 0).astype(np.float64) @ (b != 0).astype(np.float64) + (c != 0)
     magnitude = proof.magnitude + before
     relative = np.expm1((terms + 3) * np.log1p(2.0 ** (1 - proof.precision)))
-    bound = before + lost + relative * magnitude + _flushed(a, b, c, proof)
+    bound = before + lost + relative * magnitude + _loss_by_flushing(a, b, c, proof)
     bound = bound + ulp(proof.types[3], np.abs(center) + bound)
     return magnitude, np.where(proof.exact & (before == 0), 0.0, bound)
 

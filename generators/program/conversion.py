@@ -88,8 +88,8 @@ def changes_use(operation: MatrixConvert, maintenance1: bool = False) -> bool:
     return uses[0] is Use.ACCUMULATOR and uses[1] in (Use.A, Use.B) and operation.conversion is not Conversion.BITCAST
 
 
-def is_allowed(operation: MatrixConvert, maintenance1: bool = False) -> bool:
-    """Tell whether the instruction and the decoration of ``operation`` accept its types; ``maintenance1``: see Program."""
+def is_allowed_conversion(operation: MatrixConvert, maintenance1: bool = False) -> bool:
+    """Tell whether the instruction and its decoration accept the types. ``maintenance1``: whether the program uses that extension."""
     source, target = operation.matrix.type, operation.result.type
     if (source.scope, source.rows, source.columns) != (target.scope, target.rows, target.columns):
         return False
@@ -132,7 +132,7 @@ class TransposedConvert(Operation):
 
 
 def check_transposed_conversion(operation: TransposedConvert, maintenance1: bool) -> None:
-    """Check the types of a transposing conversion; ``maintenance1``: see Program.
+    """Check the types of a transposing conversion. ``maintenance1``: whether the program uses that extension.
 
     Raises:
         GeneratorError: the extension is not there, the matrices have other uses or sizes (M1-TR-01), or no such instruction converts the

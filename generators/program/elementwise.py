@@ -43,7 +43,7 @@ class MatrixArithmetic(Operation):
 
 @dataclass(frozen=True)
 class MatrixTimesScalar(Operation):
-    """``result`` = ``matrix`` * ``scalar``, a scalar of the component type (KHR-ARI-05); ``no_contraction`` as for MatrixArithmetic."""
+    """``result`` = ``matrix`` * ``scalar``, a scalar of the component type (KHR-ARI-05). MatrixArithmetic explains ``no_contraction``."""
 
     result: Matrix
     matrix: Matrix

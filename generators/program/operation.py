@@ -21,7 +21,7 @@ class Part:
 class Operation(Part):
     """An operation. All invocations of a scope instance execute it together, with equal operands, unless its class has another base.
 
-    ``rests_on`` names the requirements for a result whose requirement the reference model leaves out.
+    ``rests_on`` names the requirements that a wrong result breaks, if the reference model names none in its expectation.
     """
 
     defines: ClassVar[tuple[str, ...]] = ("result",)

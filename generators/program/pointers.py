@@ -70,7 +70,7 @@ class PointerLoad(Operation):
 
 @dataclass(frozen=True)
 class PointerStore(Operation):
-    """OpCooperativeMatrixStoreKHR: ``matrix`` is written to the address of ``pointer``; ``stride`` as in PointerLoad."""
+    """OpCooperativeMatrixStoreKHR: ``matrix`` is written to the address of ``pointer``. PointerLoad explains ``stride``."""
 
     matrix: Matrix
     pointer: Pointer

@@ -17,7 +17,7 @@ def emit_convert(shader: Shader, convert: language.MatrixConvert) -> None:
         GeneratorError: the instruction does not convert these types.
     """
     maintenance1 = shader.program.maintenance1
-    if not language.is_allowed(convert, maintenance1):
+    if not language.is_allowed_conversion(convert, maintenance1):
         source, target = convert.matrix.type, convert.result.type
         raise GeneratorError(
             Rule.NO_CONVERSION,

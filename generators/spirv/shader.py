@@ -209,7 +209,11 @@ class Shader:
         return result
 
     def id(self, value: AnyValue | Operand | Selected) -> int:
-        """Return the id of a value from any source."""
+        """Return the id of a value from any source.
+
+        Raises:
+            GeneratorError: the program does not list the operand.
+        """
         if isinstance(value, Selected):
             return self._selected(value)
         if isinstance(value, Value):

@@ -71,6 +71,7 @@ def causes(results: Sequence[CaseResult]) -> list[Cause]:
 
 
 def _with_own_ids(found: Sequence[Cause]) -> list[Cause]:
+    """Return the causes with unique ids: the second cause of an id gets ``-2`` at its end, and so on."""
     seen: Counter[str] = Counter()
     named = []
     for cause in found:
@@ -81,6 +82,7 @@ def _with_own_ids(found: Sequence[Cause]) -> list[Cause]:
 
 
 def _cause(results: Sequence[CaseResult], group: Group) -> Cause:
+    """Return the cause of a group's cases, with the verdict of the worst one. The explanation is the first of its defects."""
     cases = tuple(sorted((results[place] for place in group.cases), key=lambda result: (result.id, result.attempt)))
     families, codes = (_counted(cases, of) for of in (lambda one: one.family, lambda one: one.code))
     verdict = min((case.verdict for case in cases), key=SEVERITY.__getitem__)

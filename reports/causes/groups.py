@@ -10,7 +10,7 @@ parameters decides both.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -190,7 +190,7 @@ def groups(results: Sequence[Judged], wanted: Iterable[int], searcher: Searcher 
     found = [Group(one.explanation, one.cases, searcher.inside(one.cases)) for one in _largest_first(found)]
     for cases in sorted(unknown.values(), key=lambda cases: (-len(cases), cases)):
         found += _by_box(searcher, cases)
-    found = _across(searcher, _of_one_box(searcher, _largest_first(found)))
+    found = _across_families(searcher, _of_one_box(searcher, _largest_first(found)))
     return [replace(one, outside=searcher.outside(one.cases, one.inside)) for one in found]
 
 
@@ -231,18 +231,32 @@ def _by_box(searcher: Searcher, cases: Sequence[int]) -> list[Group]:
     return found + [Group("", tuple(left))] * bool(left)
 
 
+def _merge(merged: dict[int, Group], numbers: Sequence[int], union: Callable[[int, int], Group | None]) -> None:
+    """Merge the groups of these numbers, the last one first, each into the first other group with which it has a union.
+
+    Args:
+        merged: the groups by number, to change. A union keeps the number of the other group.
+        numbers: numbers of groups in ``merged``.
+        union: takes the number of the other group and of the one to merge; returns None if they must stay apart.
+    """
+    for small in reversed(numbers):
+        for large in numbers:
+            if large != small and large in merged and (both := union(large, small)) is not None:
+                merged[large] = both
+                del merged[small]
+                break
+
+
 def _of_one_box(searcher: Searcher, found: Sequence[Group]) -> list[Group]:
     """Merge groups of one family that one box decides."""
     merged = dict(enumerate(found))
     families = [set(searcher.families(group.cases)) if _fails(searcher, group) else set() for group in found]
-    for small in sorted(merged, reverse=True):
-        if len(families[small]) != 1:
-            continue
-        for large in list(merged):
-            if large != small and families[small] <= families[large] and (both := _both(searcher, merged[large], merged[small])):
-                merged[large] = both
-                del merged[small]
-                break
+
+    def union(large: int, small: int) -> Group | None:
+        is_of_family = len(families[small]) == 1 and families[small] <= families[large]
+        return _both(searcher, merged[large], merged[small]) if is_of_family else None
+
+    _merge(merged, list(merged), union)
     return list(merged.values())
 
 
@@ -275,30 +289,30 @@ def _both(searcher: Searcher, large: Group, small: Group) -> Group | None:
     return Group(large.explanation or small.explanation, tuple(sorted((*large.cases, *small.cases))), (*together, *elsewhere))
 
 
-def _across(searcher: Searcher, found: Sequence[Group]) -> list[Group]:
-    """Merge unexplained groups of several families that one box decides."""
-    merged = list(found)
-    alone = [one for one in found if not one.explanation and one.inside and _fails(searcher, one)]
-    by_code: Mapping[frozenset[str], list[Group]] = defaultdict(list)
-    for one in alone:
-        by_code[frozenset(searcher.results[place].code for place in one.cases)].append(one)
-    for codes, alike in by_code.items():
-        # A journal of an older version of the suite cannot tell whether failures of two families are alike.
-        if "" in codes:
-            continue
-        for small in reversed(alike):
-            for large in list(alike):
-                if searcher.work <= 0 or large is small or small not in merged or large not in merged or not _alike(large, small):
-                    continue
-                families = tuple(dict.fromkeys((*searcher.families(large.cases), *searcher.families(small.cases))))
-                cases = tuple(sorted((*large.cases, *small.cases)))
-                inside = searcher.joint(families, cases, (*large.inside, *small.inside)) if len(families) > 1 else ()
-                if inside:
-                    both = Group("", cases, inside)
-                    merged[merged.index(large)] = both
-                    alike[alike.index(large)] = both
-                    merged.remove(small)
-    return merged
+def _across_families(searcher: Searcher, found: Sequence[Group]) -> list[Group]:
+    """Merge unexplained groups of several families if their failures have the same codes, and one box decides all of them."""
+    merged = dict(enumerate(found))
+    by_codes: dict[frozenset[str], list[int]] = defaultdict(list)
+    for number, group in merged.items():
+        if not group.explanation and group.inside and _fails(searcher, group):
+            by_codes[frozenset(searcher.results[place].code for place in group.cases)].append(number)
+    for codes, numbers in by_codes.items():
+        # A journal of an older version of the suite has no codes, so it cannot tell whether failures of two families are alike.
+        if "" not in codes:
+            _merge(merged, numbers, lambda large, small: _joint(searcher, merged[large], merged[small]))
+    return list(merged.values())
+
+
+def _joint(searcher: Searcher, large: Group, small: Group) -> Group | None:
+    """Return the union of two groups of different families; None if no box over their common parameters decides both."""
+    if searcher.work <= 0 or not _alike(large, small):
+        return None
+    families = tuple(dict.fromkeys((*searcher.families(large.cases), *searcher.families(small.cases))))
+    if len(families) == 1:
+        return None
+    cases = tuple(sorted((*large.cases, *small.cases)))
+    inside = searcher.joint(families, cases, (*large.inside, *small.inside))
+    return Group("", cases, inside) if inside else None
 
 
 def _alike(one: Group, other: Group) -> bool:

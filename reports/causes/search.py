@@ -148,14 +148,14 @@ class _Description:
 
     def __init__(self, totals: np.ndarray) -> None:
         self._targets, self._passes, _ = totals
-        self.nothing = float(_exceptions(self._targets + self._passes, self._targets))
+        self.nothing = float(_bits_of_exceptions(self._targets + self._passes, self._targets))
 
     def promise(self, counts: np.ndarray) -> np.ndarray:
         """Return the bits for boxes with these counts of the three classes inside, on the last axis, before further conditions. A pass
         inside costs no more than a failure outside; otherwise the search would look only at small boxes without passes."""
         targets, passes, others = np.moveaxis(counts, -1, 0)
-        inside = _exceptions(targets + passes, passes)
-        outside = _exceptions(self._targets + self._passes - targets - passes, self._targets - targets)
+        inside = _bits_of_exceptions(targets + passes, passes)
+        outside = _bits_of_exceptions(self._targets + self._passes - targets - passes, self._targets - targets)
         bits: np.ndarray = inside + outside + _OTHER_BITS * others
         return bits
 
@@ -186,7 +186,7 @@ class _Separation:
 _Cost = _Description | _Separation
 
 
-def _exceptions(many: np.ndarray, exceptions: np.ndarray) -> np.ndarray:
+def _bits_of_exceptions(many: np.ndarray, exceptions: np.ndarray) -> np.ndarray:
     """Return the number of bits that state how many exceptions there are, and which."""
     bits: np.ndarray = log2_binomial(many, exceptions) + np.log2(many + 1)
     return bits

@@ -57,6 +57,7 @@ def _comparison(pair: Pair) -> dict[str, Any]:
             "paces": pair.times.paces,
             "slower": [asdict(one) for one in (*pair.times.families, *pair.times.cases)],
         },
+        "code": asdict(pair.code),
     }
 
 

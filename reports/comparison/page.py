@@ -8,7 +8,8 @@ from pathlib import Path
 from reports.comparison.changes import MEANINGS, Change, ChangeKind
 from reports.comparison.pairs import Pair
 from reports.comparison.runs import COMPARED
-from reports.comparison.wording import before_of, families_of, ids_of, pace_of, rest_of, verdict_on
+from reports.comparison.statistics import grown
+from reports.comparison.wording import before_of, code_of, families_of, growth_of, ids_of, pace_of, rest_of, verdict_on
 from reports.links import failure_place, page_beside
 from reports.page_template import template
 from reports.verdicts import WORDING
@@ -41,7 +42,17 @@ def page(pairs: Sequence[Pair], beside: Path) -> str:
         page_of=lambda change, pair: _page_of(change, pair, beside),
         index_of=lambda run: page_beside(run.path.parent / "index.html", beside),
         most=GROUPS,
-        say={"verdict": verdict_on, "rest": rest_of, "families": families_of, "before": before_of, "ids": ids_of, "pace": pace_of},
+        say={
+            "verdict": verdict_on,
+            "rest": rest_of,
+            "families": families_of,
+            "before": before_of,
+            "ids": ids_of,
+            "pace": pace_of,
+            "code": code_of,
+            "growth": growth_of,
+            "grown": grown,
+        },
     )
 
 

@@ -10,6 +10,7 @@ from cts.verdict.verdict import ENDED_WELL, Verdict
 from reports.comparison.changes import FAILING, GOOD, TITLES, TITLES_OF_DEVICES, ChangeKind, changes
 from reports.comparison.groups import Group, groups
 from reports.comparison.runs import COMPARED, ComparedRun
+from reports.comparison.statistics import CompiledCode, compiled_code
 from reports.comparison.times import Times, times
 from reports.facts import FACTS
 
@@ -38,6 +39,7 @@ class Pair:
         still_failing: number of cases that fail in both runs.
         groups: the changes, by cause.
         times: the slower cases.
+        code: the changes of compiled code; empty for drivers of other names, whose statistics mean other things.
         quality: number of cases that passed before and are now a quality warning.
         exhausted: number of cases that passed before and now run out of memory.
     """
@@ -50,6 +52,7 @@ class Pair:
     still_failing: int
     groups: tuple[Group, ...]
     times: Times
+    code: CompiledCode
     quality: int
     exhausted: int
 
@@ -75,7 +78,7 @@ class Pair:
     @property
     def of_one_driver(self) -> bool:
         """Tell whether the driver is also the same, in any version, so one run follows the other."""
-        return self.of_one_device and not _is_other(self, "driver")
+        return self.of_one_device and not _is_other(self.differences)
 
     @property
     def titles(self) -> Mapping[ChangeKind, str]:
@@ -89,9 +92,9 @@ class Pair:
         return counts[ChangeKind.NEW_FAILURE] + (counts[ChangeKind.LOST] if self.of_one_device else 0)
 
 
-def _is_other(pair: Pair, key: str) -> bool:
-    """Tell whether a fact's first word differs: for a driver its name, not its version."""
-    return any(one.key == key and one.before.split()[:1] != one.after.split()[:1] for one in pair.differences)
+def _is_other(differences: Sequence[Difference]) -> bool:
+    """Tell whether the driver has another name, its first word; its version may differ."""
+    return any(one.key == "driver" and one.before.split()[:1] != one.after.split()[:1] for one in differences)
 
 
 def pairs(runs: Sequence[ComparedRun], common: bool = False) -> tuple[Pair, ...]:
@@ -122,6 +125,7 @@ def _pair(before: ComparedRun, after: ComparedRun, common: bool) -> Pair:
         still_failing=sum(was[id_].verdict in FAILING and is_[id_].verdict in FAILING for id_ in shared),
         groups=tuple(groups(found, was.values(), is_.values())),
         times=Times(f"they are of another {' and '.join(other)}") if other else times(was, is_),
+        code=CompiledCode() if _is_other(unlike) else compiled_code(was, is_),
         quality=sum(
             change.after is not None
             and change.after.verdict is Verdict.QUALITY_WARNING

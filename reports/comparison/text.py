@@ -9,9 +9,15 @@ from reports.comparison.changes import ChangeKind
 from reports.comparison.groups import Group
 from reports.comparison.pairs import Pair
 from reports.comparison.runs import ComparedRun
+from reports.comparison.statistics import ChangedStatistic, grown
 from reports.comparison.times import Slower
-from reports.comparison.wording import before_of, ended, families_of, pace_of, rest_of, verdict_on
+from reports.comparison.wording import before_of, code_of, ended, families_of, growth_of, pace_of, rest_of, told_statistics, verdict_on
 from reports.formats import count, duration
+
+STATISTICS = 8
+"""Number of changed statistics of compiled code that the text tells of; of each, GROWN families and cases."""
+
+GROWN = 3
 
 LISTED = 5
 """Default number of cases of a group that the text names."""
@@ -61,6 +67,14 @@ def _pair(pair: Pair, listed: int, named: bool) -> Iterator[str]:
     yield pace_of(pair.times)
     for slower in (*pair.times.families, *pair.times.cases):
         yield _slower(slower)
+    if pair.code.compared:
+        yield ""
+        yield code_of(pair.code)
+    told = told_statistics(pair.code, STATISTICS)
+    for statistic in told:
+        yield from _statistic(statistic, min(listed, GROWN))
+    if rest := len(pair.code.changed) - len(told):
+        yield f"  and {count(rest, 'more statistic')}, which changed less"
 
 
 def _group(group: Group, listed: int) -> Iterator[str]:
@@ -77,6 +91,15 @@ def _group(group: Group, listed: int) -> Iterator[str]:
         yield f"          {change.id}"
     if listed and len(group.changes) > listed:
         yield f"          and {len(group.changes) - listed:,} more"
+
+
+def _statistic(one: ChangedStatistic, listed: int) -> Iterator[str]:
+    total, cases = one.total, count(one.total.cases, "case")
+    yield f"  {one.name}: {total.before:,.10g} -> {total.after:,.10g}, {growth_of(total)}, in {cases}, {one.grew:,} of them more"
+    for family in grown(one.families, GROWN):
+        yield f"      {growth_of(family)}  {family.family} ({count(family.cases, 'case')})"
+    for case in grown(one.cases, listed):
+        yield f"      {growth_of(case)}  {case.id}"
 
 
 def _slower(one: Slower) -> str:

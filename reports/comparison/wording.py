@@ -8,6 +8,7 @@ from cts.verdict.verdict import Verdict
 from reports.comparison.changes import ChangeKind, State
 from reports.comparison.groups import Group
 from reports.comparison.pairs import Pair
+from reports.comparison.statistics import Changed, ChangedStatistic, CompiledCode
 from reports.comparison.times import STEPS, Times
 from reports.formats import count
 from reports.verdicts import WORDING
@@ -74,6 +75,24 @@ def before_of(group: Group) -> str:
     if group.kind is ChangeKind.ONLY_AFTER:
         return ""
     return ", ".join(f"{cases:,} {verdict}" for verdict, cases in group.verdicts_before.items())
+
+
+def code_of(code: CompiledCode) -> str:
+    """Return the sentence that sums the changes of compiled code up."""
+    differing = f"{code.differing:,} of {count(code.compared, 'case')} with statistics in both runs"
+    return f"Compiled code: {differing} have another value of {count(len(code.changed), 'statistic')}."
+
+
+def told_statistics(code: CompiledCode, most: int) -> Sequence[ChangedStatistic]:
+    """Return the statistics whose totals changed most, as a share, in the driver's order."""
+    by_share = sorted(code.changed, key=lambda one: -abs(one.total.growth) / max(abs(one.total.before), 1))
+    return [one for one in code.changed if one in by_share[:most]]
+
+
+def growth_of(one: Changed) -> str:
+    """Return the growth of a value, as a difference and as a share."""
+    share = f" ({100 * one.growth / abs(one.before):+.1f} %)" if one.before else ""
+    return f"{one.growth:+,.10g}{share}"
 
 
 def pace_of(times: Times) -> str:

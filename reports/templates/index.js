@@ -2,7 +2,7 @@
 requestAnimationFrame(() => setTimeout(() => {
   const section = document.getElementById("cases");
   const form = section.querySelector("form");
-  const { families, verdicts, ends, requirements, cases } = JSON.parse(document.getElementById("data").textContent);
+  const { families, verdicts, columns, ends, requirements, cases } = JSON.parse(document.getElementById("data").textContent);
   const words = ends.map((texts) => texts.join(" ").toLowerCase());
   const ids = families.map((family) => family.toLowerCase());
 
@@ -26,12 +26,13 @@ requestAnimationFrame(() => setTimeout(() => {
       const id = ids[row[0]] + row[1].toLowerCase();
       return wanted.every((word) => id.includes(word) || words[row[4]].includes(word));
     });
-    if (order === "time") found.sort((left, right) => right[3] - left[3]);
+    const column = columns.findIndex(([key]) => key === order);
+    if (column >= 0) found.sort((left, right) => left[3][column] - right[3][column]);
     if (order === "verdict") found.sort((left, right) => left[2] - right[2]);
     return found;
   }
 
-  function draw([family, labels, verdict, time, end, , page]) {
+  function draw([family, labels, verdict, ranks, end, , page]) {
     const row = made("tr");
     const name = made("th", "", "", row);
     name.scope = "row";
@@ -45,7 +46,11 @@ requestAnimationFrame(() => setTimeout(() => {
     }
     const [value, label, mark] = verdicts[verdict];
     made("span", `badge ${value}`, `${mark} ${label}`, made("td", "", "", row));
-    made("td", "n", time < 1000 ? `${time.toFixed(1)} ms` : `${(time / 1000).toFixed(1)} s`, row);
+    columns.forEach(([, title, number, texts], column) => {
+      const text = texts[ranks[column]];
+      const cell = made("td", number ? "n" : "", text, row);
+      if (text) cell.dataset.label = title;
+    });
     return row;
   }
 

@@ -27,7 +27,7 @@ class Farm:
     def build(self) -> None:
         (self.folder / "cts").mkdir()
         (self.folder / "pytest.ini").write_text("[pytest]\naddopts = --import-mode=importlib\n", encoding="utf-8")
-        for part in ("cases/requirements", "cases/positions.yaml", CASES[0], "golden/tiers/muladd.tsv"):
+        for part in ("cases/requirements", "cases/positions.yaml", "cases/units.yaml", CASES[0], "golden/tiers/muladd.tsv"):
             (self.folder / part).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / part).symlink_to(REPOSITORY / part)
 

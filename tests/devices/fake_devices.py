@@ -18,8 +18,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.devices.device import DeviceDescription, DeviceError, DeviceLost, DriverRefused, OutOfMemory, Step, ValidationMessage
+from cts.devices.device import DeviceDescription, DeviceError, DeviceLost, DriverRefused, Listings, OutOfMemory, Step, ValidationMessage
 from cts.devices.messages import frame
+from cts.verdict.sizes import Statistics
 from generators.kernel import Dispatch, Kernel, Outcome
 
 
@@ -29,7 +30,9 @@ class Obedient:
     def __init__(self) -> None:
         self.runs = 0
         self.last_steps: dict[str, float] = {}
+        self.last_statistics: Statistics = {}
         self.announce: Callable[[Step | None], None] = lambda step: None
+        self.forward: Callable[[str], None] = lambda text: None
 
     @property
     def description(self) -> DeviceDescription:
@@ -41,9 +44,13 @@ class Obedient:
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         self.runs += 1
         self.last_steps = {"pipeline": 0.25, "dispatch": 0.5}
+        self.last_statistics = {"compute": {"Instructions": 20 + self.runs, "Occupancy": 0.5, "Spills": False}}
         getattr(self, f"do_{kernel.entry_point}", lambda: None)()
         # The id of the process, and the number of its runs so far.
         return [Outcome({"out": np.array([os.getpid(), self.runs]).view(np.uint8), "in": dispatch.contents[0]}) for dispatch in dispatches]
+
+    def listings(self, kernel: Kernel) -> Listings:
+        return {"compute": {"Assembly": f"call {kernel.entry_point}"}}
 
     def do_kill_itself(self) -> None:
         print("famous last words", file=sys.stderr, flush=True)
@@ -75,6 +82,34 @@ class Obedient:
 
     def do_step(self) -> None:
         self.announce(Step.PIPELINE)
+
+    def do_speak_and_die(self) -> None:
+        self.announce(Step.PIPELINE)
+        self.forward("fine so far")
+        self.announce(None)
+        self.announce(Step.DISPATCH)
+        self.forward("Invalid access chain type\x1b[31m")
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    def do_speak_and_refuse(self) -> None:
+        self.announce(Step.PIPELINE)
+        self.forward("out of registers")
+        self.announce(None)
+        raise DriverRefused("vkCreateComputePipelines returned VK_ERROR_UNKNOWN", step=Step.PIPELINE)
+
+    def do_speak_and_hang(self) -> None:
+        self.announce(Step.PIPELINE)
+        self.forward("spilling")
+        time.sleep(60)
+
+    def do_speak_for_ever(self) -> None:
+        self.announce(Step.PIPELINE)
+        while True:
+            self.forward("and")
+
+    def do_speak_later(self) -> None:
+        """Say something between two requests, in another thread, as a driver's own thread may."""
+        _after_answer(threading.Thread(target=self.forward, args=("too late",)).start)
 
     def do_lose(self) -> None:
         raise DeviceLost("vkQueueSubmit returned VK_ERROR_DEVICE_LOST")

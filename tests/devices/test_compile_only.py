@@ -8,18 +8,18 @@ import pytest
 
 from cts import judges
 from cts.devices.compile_only.chips import find
-from cts.devices.device import DeviceError, compiling
+from cts.devices.compile_only.missing import NotInstalled
+from cts.devices.device import DeviceError, NoSuchDevice, compiling
 from cts.devices.layout_conversion import missing_for
 from cts.devices.listing import DeviceListing, VulkanDevices
 from cts.devices.spec import DeviceSpec
 from cts.engine import each_chip
-from cts.engine.each_chip import chips_of, run_each
+from cts.engine.each_chip import OtherDevices, chips_of, run_each
 from cts.engine.plan import OptionError, checked_settings
 from cts.engine.runner import judge
 from cts.judges import choose
 from cts.verdict.verdict import Verdict
 from generators.casebook import expand
-from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
 from tests.runner.conftest import Scripted, holding
 from tests.suite import casebook
@@ -64,7 +64,7 @@ def test_a_case_whose_pipelines_were_made_is_compiled_and_nothing_is_dispatched(
 
 def test_a_chip_is_judged_in_a_process_with_its_variables(machine):
     choice = choose("compile-only:gfx1201")
-    assert choice.description.name == "RADV GFX1201"
+    assert choice.description.name == "RADV GFX1201 (compile-only:gfx1201)"
     assert choice.description.compiles_only
     assert (dict(choice.spec.environment), choice.spec.compiles_only, choice.spec.selector) == (NO_OP, True, "compile-only:gfx1201")
 
@@ -75,22 +75,24 @@ def test_a_chip_is_never_chosen_unless_it_is_named(machine):
 
 def test_a_chip_without_its_driver_names_the_package(machine, monkeypatch):
     monkeypatch.setattr("cts.devices.driver_files.find", lambda environment: [])
-    with pytest.raises(DeviceError, match="mesa-vulkan-drivers"):
+    with pytest.raises(NotInstalled) as raised:
         choose("compile-only:nvk-ampere")
+    assert "mesa-vulkan-drivers" in {package for part in raised.value.missing for package in part.packages}
 
 
 def test_an_unknown_chip_names_the_known_ones(machine):
-    with pytest.raises(DeviceError, match="navi31"):
+    with pytest.raises(DeviceError) as raised:
         choose("compile-only:navi99")
+    assert "navi31" in str(raised.value)
 
 
 def test_a_chip_needs_its_own_process(machine):
-    with pytest.raises(OptionError, match="--isolation off"):
+    with pytest.raises(OptionError):
         checked_settings({**OPTIONS, "device": "compile-only:gfx1201", "isolation": "off"})
 
 
 def test_only_a_vulkan_device_can_be_asked_to_compile_alone():
-    with pytest.raises(DeviceError, match="--compile-only is for Vulkan devices"):
+    with pytest.raises(NoSuchDevice):
         checked_settings({**OPTIONS, "device": "embedded", "compile_only": True})
 
 
@@ -114,7 +116,7 @@ def test_several_chips_are_judged_one_after_another(devices, chips):
 
 
 def test_no_other_device_is_judged_beside_several_chips():
-    with pytest.raises(CtsError, match="name no other device"):
+    with pytest.raises(OtherDevices):
         chips_of(("compile-only:all", "embedded"))
 
 

@@ -73,6 +73,16 @@ def test_it_answers_as_the_device_does(device):
     assert device.last_steps["dispatch"] == 0.5
 
 
+def test_statistics_and_listings_of_code_cross_the_boundary(device):
+    device.run(_kernel("work"), DISPATCHES)
+    assert device.last_statistics == {"compute": {"Instructions": 21, "Occupancy": 0.5, "Spills": False}}
+    assert device.last_statistics["compute"]["Spills"] is False
+    assert device.listings(_kernel("work")) == {"compute": {"Assembly": "call work"}}
+    with pytest.raises(DriverRefused):
+        device.run(_kernel("refuse"), DISPATCHES)
+    assert device.last_statistics == {}
+
+
 def test_opening_is_distinguished_from_the_run_that_needed_it(device):
     _who(device)
     assert device.last_steps.pop("open") > 0
@@ -172,6 +182,35 @@ def test_a_lost_device_is_opened_again(device):
     with pytest.raises(DeviceLost):
         device.run(_kernel("lose"), DISPATCHES)
     assert _who(device)[0] != before[0]
+
+
+@pytest.mark.parametrize(
+    ("order", "kind", "said"),
+    [
+        ("speak_and_refuse", DriverRefused, ("out of registers",)),
+        ("speak_and_die", DeviceCrash, ("Invalid access chain type\\x1b[31m",)),
+        ("refuse", DriverRefused, ()),
+    ],
+)
+def test_a_failure_has_what_the_driver_said_in_the_step_that_failed(order, kind, said, device):
+    with pytest.raises(kind) as failure:
+        device.run(_kernel(order), DISPATCHES)
+    assert failure.value.driver_messages == said
+
+
+@pytest.mark.parametrize("order", ["speak_and_hang", "speak_for_ever"])
+def test_a_driver_that_speaks_gets_no_more_time(order):
+    with pytest.raises(DeviceTimeout) as timeout:
+        _short().run(_kernel(order), DISPATCHES)
+    assert len(timeout.value.driver_messages) == 1
+
+
+def test_messages_between_requests_are_dropped(device):
+    before = _who(device, "speak_later")
+    assert _who(device) == (before[0], 2)
+    with pytest.raises(DriverRefused) as refusal:
+        device.run(_kernel("refuse"), DISPATCHES)
+    assert refusal.value.driver_messages == ()
 
 
 @pytest.mark.parametrize(("order", "kind"), [("refuse", DriverRefused), ("complain", ValidationMessage)])

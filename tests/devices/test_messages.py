@@ -149,8 +149,9 @@ def test_a_conversion_that_arrives_is_one_that_a_device_accepts():
 def test_outcomes_arrive_as_arrays_that_can_be_changed():
     repeat = Outcome({"a": np.full(3, 7, np.uint8)})
     sent = [Outcome({"a": np.zeros(3, np.uint8)}, (StrayWrite("a", "after", 3, 1),), ((2, repeat),))]
-    (outcome,), steps = _received("answer", (sent, {"dispatch": 0.5}), REQUESTS["run"].answer)
-    assert steps == {"dispatch": 0.5}
+    told = {"main": {"Instructions": 7}}
+    (outcome,), *others = _received("answer", (sent, {"dispatch": 0.5}, told), REQUESTS["run"].answer)
+    assert others == [{"dispatch": 0.5}, told]
     assert outcome.stray == sent[0].stray
     ((round_, found),) = outcome.repeats
     assert (round_, found.outputs["a"].tolist()) == (2, [7, 7, 7])

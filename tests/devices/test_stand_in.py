@@ -71,16 +71,18 @@ def test_missing_headers_are_named_with_their_package(compiler):
 
 def test_a_compiler_that_fails_although_nothing_is_missing_is_quoted(compiler):
     script = '#!/bin/sh\n[ "$1" = -fsyntax-only ] && exit 0\necho out of memory >&2\nexit 1\n'
-    with pytest.raises(DeviceError, match="out of memory") as raised:
+    with pytest.raises(DeviceError) as raised:
         built_stand_in(compiler(script))
+    assert "out of memory" in str(raised.value)
     assert not isinstance(raised.value, NotInstalled)
 
 
 def test_a_cache_folder_that_cannot_be_written_is_an_error(compiler, tmp_path):
     environment = compiler(COMPILER)
     (tmp_path / "cache").write_text("a file")
-    with pytest.raises(DeviceError, match="XDG_CACHE_HOME"):
+    with pytest.raises(DeviceError) as raised:
         built_stand_in(environment)
+    assert "XDG_CACHE_HOME" in str(raised.value)
 
 
 @pytest.fixture(scope="module")

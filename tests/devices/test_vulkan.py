@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from cts.devices import floating_point
+from cts.devices.capabilities import STATISTICS_FEATURE
 from cts.devices.device import (
     DeviceError,
     DeviceLost,
@@ -114,6 +115,18 @@ def test_a_structure_of_the_package_has_its_type():
     assert structure_type("VkPhysicalDeviceVulkan11Features") == vulkan.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES
     assert structure_type("VkPhysicalDeviceRobustness2FeaturesEXT") == vulkan.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT
     assert all(structure_type(queried.name) for queried in (*FEATURES, *PROPERTIES))
+
+
+def test_a_device_tells_of_compiled_code_if_its_driver_does_and_it_was_asked(listing, muladd, size, device):
+    dispatches, _ = work(size, 1)
+    device.run(muladd(**size), dispatches)
+    assert (device.last_statistics, device.listings(muladd(**size))) == ({}, {})
+    asked = VulkanDevice(listing.spec.name, listing.spec.index, statistics=True)
+    asked.run(muladd(**size), dispatches)
+    tells = listing.description.features[STATISTICS_FEATURE]
+    assert bool(asked.last_statistics) is tells
+    assert bool(asked.listings(muladd(**size))) is tells
+    asked.close()
 
 
 @pytest.fixture

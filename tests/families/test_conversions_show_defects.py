@@ -17,10 +17,10 @@ from cts.embedded.faults import Faults
 from cts.embedded.layout_conversion import converted, places_of_elements, size_of_matrix, written
 from cts.embedded.profile import load_profile
 from cts.kinds.conversion import judge
-from cts.kinds.kind import Judgement, Stopwatch
+from cts.kinds.kind import Stopwatch
 from cts.verdict.effort import Effort
 from cts.verdict.elements import gather, scatter
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import Judgement, Verdict
 from generators.casebook import find_case
 from generators.layout_conversion import FLOAT8
 from generators.numerics.formats import largest_finite, values

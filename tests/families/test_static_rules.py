@@ -8,7 +8,7 @@ from cts.kinds.static import module_text, what_is_wrong
 from cts.validators.validator import Answer
 from generators.casebook import CaseKind, TestKind, build_module, expand
 from generators.families.static_rules import Parameters
-from generators.mutations.rules import ELEMENTS, group_of
+from generators.mutations.rules import ELEMENTS, element_group
 from generators.parameters.declaration import NotAValue, declarations
 from generators.property_rows import parse_row
 from generators.spirv.disassemble import disassemble
@@ -79,4 +79,4 @@ def test_a_rule_that_cannot_be_read_says_why(change, why):
 
 def test_rows_are_grouped_by_what_their_elements_are():
     rows = ("16x16x16.f16.f16.f32.f32", "16x16x16.bf16.bf16.f32.f32", "16x8x32.s8.s8.s32.s32", "8x8x8.u8.u8.u32.u32")
-    assert tuple(group_of(parse_row(row).a) for row in rows) == ELEMENTS
+    assert tuple(element_group(parse_row(row).a) for row in rows) == ELEMENTS

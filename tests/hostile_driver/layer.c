@@ -269,6 +269,7 @@ static void close_descriptors(const struct fault *fault) {
 }
 
 static void change_memory(const struct fault *fault);
+static void say(const struct fault *fault);
 
 static void perform(const struct fault *fault) {
     const char *action = fault->action, *argument = fault->arguments[0];
@@ -291,6 +292,8 @@ static void perform(const struct fault *fault) {
     if (!strcmp(action, "close")) close_descriptors(fault);
     if (!strcmp(action, "close_and_hang")) { close_descriptors(fault); hang(); }
     if (!strcmp(action, "arithmetic")) change_arithmetic(argument);
+    if (!strncmp(action, "say", 3)) say(fault);
+    if (!strcmp(action, "say_and_crash")) crash();
     if (!strcmp(action, "lost")) lost = true;
     if (!strcmp(action, "lost_everywhere")) { count_together("lost", 0, 1); lost = true; }
 }
@@ -310,8 +313,8 @@ static const struct { const char *name; VkResult result; } results[] = {
 #undef RESULT
 };
 
-/* Returns whether the call answers without the driver, and sets its result. It does for 'result:NAME', for 'lost', and for 'null', which is
- * success without a handle. */
+/* Returns whether the call answers without the driver, and sets its result. It does for 'result:NAME', for 'lost', for 'say_and_refuse', and
+ * for 'null', which is success without a handle. */
 static bool answer_of(const struct fault *fault, VkResult *result) {
     if (!strcmp(fault->action, "null")) {
         *result = VK_SUCCESS;
@@ -319,6 +322,10 @@ static bool answer_of(const struct fault *fault, VkResult *result) {
     }
     if (!strcmp(fault->action, "lost") || !strcmp(fault->action, "lost_everywhere")) {
         *result = VK_ERROR_DEVICE_LOST;
+        return true;
+    }
+    if (!strcmp(fault->action, "say_and_refuse")) {
+        *result = VK_ERROR_UNKNOWN;
         return true;
     }
     if (strcmp(fault->action, "result")) return false;
@@ -447,6 +454,26 @@ VOID_CALL(vkDestroyInstance, (VkInstance instance, const VkAllocationCallbacks *
 
 static PFN_vkGetInstanceProcAddr next_instance_address;
 static PFN_vkGetDeviceProcAddr next_device_address;
+static VkInstance open_instance;
+
+/* 'say:KIND:TEXT:TIMES' sends a message through VK_EXT_debug_utils, TIMES times with a number after it; an underscore is a blank. */
+static void say(const struct fault *fault) {
+    const char *kind = fault->arguments[0];
+    char words[4096 + 16];
+    PFN_vkSubmitDebugUtilsMessageEXT submit =
+        (PFN_vkSubmitDebugUtilsMessageEXT)next_instance_address(open_instance, "vkSubmitDebugUtilsMessageEXT");
+    if (!submit) complain("vkSubmitDebugUtilsMessageEXT is missing: nobody listens");
+    long times = fault->arguments[2][0] ? atol(fault->arguments[2]) : 1;
+    for (long number = 0; number < times; number++) {
+        snprintf(words, sizeof words, times > 1 ? "%s_%ld" : "%s", fault->arguments[1], number);
+        for (char *one = words; *one; one++)
+            if (*one == '_') *one = ' ';
+        VkDebugUtilsMessengerCallbackDataEXT data = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
+            .pMessageIdName = strcmp(kind, "loader") ? LAYER : "Loader Message", .pMessage = words};
+        submit(open_instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+            strcmp(kind, "performance") ? VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT : VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT, &data);
+    }
+}
 
 #define CHAIN_LINK(type, s_type, info)                                                                                                     \
     type *link = (type *)(uintptr_t)(info)->pNext;                                                                                         \
@@ -463,7 +490,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL our_vkCreateInstance(const VkInstanceCreat
     if (fault) perform(fault);
     if (fault && answer_of(fault, &result)) return result;
     PFN_vkCreateInstance create = (PFN_vkCreateInstance)next_instance_address(VK_NULL_HANDLE, "vkCreateInstance");
-    return create(info, allocator, instance);
+    result = create(info, allocator, instance);
+    open_instance = *instance;
+    return result;
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL our_vkCreateDevice(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,

@@ -32,6 +32,7 @@ class Scenario:
         verdict: the verdict of that case, or several if the rules leave a choice; empty if the scenario is about the run.
         step: the step in which the device failed; None if any step will do.
         tries: verdicts; the tries in the record must begin with these.
+        says: what the driver says in the step that fails, all of it.
         stray: the place of a stray write that must be reported: ``before``, ``after`` or ``read-only``.
     """
 
@@ -41,6 +42,7 @@ class Scenario:
     verdict: tuple[str, ...] = ()
     step: str | None = None
     tries: tuple[str, ...] = ()
+    says: tuple[str, ...] = ()
     stray: str | None = None
 
 

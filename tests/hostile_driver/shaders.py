@@ -51,7 +51,7 @@ def shaders() -> Mapping[str, Shader]:
 
 def _forged_answer() -> bytes:
     """Return an answer to the first request to run a kernel, in the form in which the process that holds the device sends it."""
-    return frame(2, (ANSWER, ([], {})))
+    return frame(2, (ANSWER, ([], {}, {})))
 
 
 _BYTES = {

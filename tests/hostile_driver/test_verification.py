@@ -49,8 +49,9 @@ def test_a_run_as_demanded_gives_no_complaint() -> None:
         {"lines": (CRASH | {"tries": []}, PASS)},
         {"lines": (PASS,)},
         {"struck": (False,)},
+        {"lines": (CRASH | {"driver_messages": ["odd"]}, PASS)},
     ],
-    ids=["another verdict", "another step", "no tries", "not journalled", "never struck"],
+    ids=["another verdict", "another step", "no tries", "not journalled", "never struck", "messages"],
 )
 def test_complaints_about_the_case_belong_to_its_scenario(changes: dict[str, Any]) -> None:
     assert complaints(RUN, replace(GOOD, **changes), None, USUAL).keys() == {"a crash"}

@@ -14,7 +14,7 @@ from tests.hostile_driver.scenario import UNJUDGED, Run, Scenario, case_ids
 _REPORTS = frozenset({"results.jsonl", "meta.json", "summary.json", "summary.md", "junit.xml", "index.html"})
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
 _OURS = re.compile(rb"Traceback \(most recent|INTERNALERROR|^E  ", re.MULTILINE)
-_SAME = ("verdict", "reason", "subcases", "failures", "policy", "step")
+_SAME = ("verdict", "reason", "subcases", "failures", "policy", "step", "driver_messages")
 """The fields of a case without a fault that must be the same as in a run without faults."""
 
 _MARKUP = b"<script>alert"
@@ -75,6 +75,8 @@ def _of_scenario(scenario: Scenario, seen: Observed) -> Iterator[str]:
     tries = tuple(one["verdict"] for one in record.get("tries", ()))
     if tries[: len(scenario.tries)] != scenario.tries:
         yield f"{scenario.of}: tried with {tries}, which does not begin with {scenario.tries}"
+    if (said := tuple(record.get("driver_messages", ()))) != scenario.says:
+        yield f"{scenario.of}: the driver said {said}, not {scenario.says}"
     if scenario.stray is not None:
         yield from _of_stray(scenario.stray, record)
 

@@ -20,10 +20,10 @@ from cts.embedded.memory.matrix_layouts import MatrixLayouts, seed_of
 from cts.embedded.profile import load_profile
 from cts.kinds.conversion import digests, judge, lines, show
 from cts.kinds.conversion_reproduction import write_conversion
-from cts.kinds.kind import Judgement, Stopwatch
+from cts.kinds.kind import Stopwatch
 from cts.repro.folder import CONVERSIONS, README
 from cts.verdict.effort import Effort
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import Judgement, Verdict
 from generators.casebook import Case, build_conversion, expand, find_case
 from generators.layout_conversion import MatrixForm
 from generators.numerics.formats import is_nan, largest_finite, values

@@ -36,6 +36,7 @@ def refused(done, *words: str) -> None:
         (["cts", "--report-dir", ""], ["--report-dir", "empty"]),
         (["cts", "--tier", ""], ["--tier", "empty"]),
         (["cts", "--tier", "smoke", "--rootdir", "/"], ["rootdir /", "not a checkout"]),
+        (["cts", "--statistics"], ["--statistics needs VK_KHR_pipeline_executable_properties", "Double"]),
         (["cts", "--validation"], ["--validation is for Vulkan devices", "Double"]),
         (["cts", "--resume"], ["--report-dir DIR"]),
         (["cts", "--case-list", "nonesuch.txt"], ["cannot read the case list", "nonesuch.txt", "No such file"]),

@@ -14,7 +14,9 @@ from reports.commands import commands
 def test_the_commands_name_the_profile_that_judged(selector):
     choice = choose(selector)
     assert choice.spec.selector == selector
-    result = CaseResult("f[a]", "f", Verdict.FAIL, "wrong", choice.description.name, "embedded 1", "spirv", "smoke", (), 1, 0.1)
+    result = CaseResult(
+        id="f[a]", family="f", verdict=Verdict.FAIL, device=choice.description.name, driver="embedded 1", front_end="spirv", tier="smoke"
+    )
     meta = {"device": {"name": choice.description.name, "kind": "embedded", "uuid": ""}, "selector": choice.spec.selector}
     lines = commands(result, [meta], {"f": Path("/checkout/cases/s/f.yaml")})
     judging = [line for line in lines.values() if not line.startswith("cts show ")]
@@ -23,7 +25,7 @@ def test_the_commands_name_the_profile_that_judged(selector):
 
 
 def test_a_page_says_how_to_see_what_the_labels_of_an_id_mean():
-    result = CaseResult("f[a-a]", "f", Verdict.FAIL, "wrong", "d", "1", "spirv", "smoke", (), 1, 0.1)
+    result = CaseResult(id="f[a-a]", family="f", verdict=Verdict.FAIL, device="d", driver="1", front_end="spirv", tier="smoke")
     assert "cts show 'f[a-a]' --glsl --spirv" in commands(result, [], {}).values()
 
 

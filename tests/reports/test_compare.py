@@ -18,6 +18,7 @@ from reports.comparison.changes import ChangeKind, changes, kind_of
 from reports.comparison.groups import groups
 from reports.comparison.pairs import pairs
 from reports.comparison.runs import names, read_runs
+from reports.comparison.statistics import Changed, CompiledCode, compiled_code
 from reports.comparison.times import times
 
 META = {"started": "2027-03-01T12:00:00Z", "finished": "2027-03-01T12:01:00Z", "suite_version": "0.1.0", "tier": "nightly"}
@@ -358,3 +359,74 @@ def test_runs_without_a_common_case_are_not_green(example, runs, capsys):
 def test_a_folder_that_is_not_a_run_is_refused(tmp_path, capsys):
     assert main(["compare", str(tmp_path), str(tmp_path)]) == 2
     assert "holds no results.jsonl" in capsys.readouterr().err
+
+
+def compiled(example, family="a", **values):
+    """Return the record of a case with statistics: its name is the family and the values of each executable come by name."""
+    id_ = f"{family}[b:{values.pop('b', 'x')}]"
+    return example.record(id_, statistics={"compute": values})
+
+
+def code(*runs):
+    before, after = ({one["id"]: outline_of(result_of(one)) for one in records} for records in runs)
+    return compiled_code(before, after)
+
+
+def test_the_largest_growth_of_a_statistic_comes_first(example):
+    before = [compiled(example, family, b=b, Spills=0, Size=100) for family in ("f", "g") for b in "xyz"]
+    sizes = iter((90, 100, 130, 160, 100, 170))
+    after = [compiled(example, family, b=b, Spills=0, Size=next(sizes)) for family in ("f", "g") for b in "xyz"]
+    found = code(before, after)
+    assert (found.compared, found.differing) == (6, 4)
+    (size,) = found.changed
+    assert (size.name, size.grew, size.total) == ("Size", 3, Changed("", "", 4, 400, 550))
+    assert [(one.family, one.cases, one.growth) for one in size.families] == [("g", 2, 130), ("f", 2, 20)]
+    assert [(one.id, one.growth) for one in size.cases] == [("g[b:z]", 70), ("g[b:x]", 60), ("f[b:z]", 30), ("f[b:x]", -10)]
+
+
+def test_the_value_of_a_case_is_the_sum_over_its_executables(example):
+    before = example.record("a[b:x]", statistics={"SIMD8": {"Size": 40}, "SIMD16": {"Size": 60}})
+    after = example.record("a[b:x]", statistics={"SIMD32": {"Size": 100, "New": 1}})
+    assert code([before], [after]) == CompiledCode(1, 0, ())
+
+
+def test_statistics_keep_the_order_of_the_driver(example):
+    before = [compiled(example, b=b, Instructions=1, Size=8) for b in "xy"]
+    after = [compiled(example, b="x", Instructions=1, Size=9), compiled(example, b="y", Instructions=2, Size=8)]
+    assert [one.name for one in code(before, after).changed] == ["Instructions", "Size"]
+
+
+def test_hashes_and_cases_without_statistics_are_not_compared(example):
+    before = [compiled(example, Hash=1), compiled(example, b="y", Size=1), example.record("a[b:z]")]
+    after = [compiled(example, Hash=2), example.record("a[b:y]"), compiled(example, b="z", Size=1)]
+    assert code(before, after) == CompiledCode(1, 0, ())
+
+
+def test_a_comparison_tells_how_compiled_code_changed(example, runs, tmp_path, capsys):
+    folders = [
+        str(folder)
+        for folder in runs(
+            first=[compiled(example, Instructions=200, VGPRs=9, **{"<b>": 0})],
+            second=[compiled(example, Instructions=250, VGPRs=6, **{"<b>": 4})],
+        )
+    ]
+    assert main(["compare", *folders, "--html", str(tmp_path / "page.html")]) == 0
+    printed = capsys.readouterr().out
+    assert "Compiled code: 1 of 1 case with statistics in both runs have another value of 3 statistics." in printed
+    assert "Instructions: 200 -> 250, +50 (+25.0 %), in 1 case, 1 of them more" in printed
+    assert "<b>: 0 -> 4, +4, in 1 case" in printed
+    assert "VGPRs: 9 -> 6, -3 (-33.3 %), in 1 case, 0 of them more" in printed
+    assert "-3 (-33.3 %)  a" not in printed, "only growth is told of families and cases"
+    page = (tmp_path / "page.html").read_text()
+    assert "<b>" not in page
+    assert "+50 (+25.0 %)" in page
+    assert main(["compare", *folders, "--json"]) == 0
+    changed = json.loads(capsys.readouterr().out)["comparisons"][0]["code"]["changed"]
+    assert [one["total"]["after"] for one in changed] == [250, 6, 4]
+
+
+def test_code_of_another_driver_is_not_compared(example, runs, capsys):
+    other = compiled(example, Instructions=250) | {"driver": "another 1.0"}
+    folders = runs(first=[compiled(example, Instructions=200)], second=[other])
+    main(["compare", *map(str, folders)])
+    assert "Compiled code" not in capsys.readouterr().out

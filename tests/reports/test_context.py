@@ -71,3 +71,10 @@ def test_an_empty_journal_takes_its_device_from_the_meta_file(example, tmp_path)
 def test_the_time_of_a_resumed_run_is_not_known(example, tmp_path):
     path = example.write_journal(tmp_path, [example.record("a[1]")], seconds=3.0, resumed=[{"command": "pytest"}], **ENDED)
     assert context(read(path)).elapsed == 0
+
+
+def test_compiled_cases_with_other_code_than_a_twin_are_named(example, tmp_path):
+    records = [example.record("a[1]", "compiled", code="compiled.otherwise.storage"), example.record("a[2]", "compiled")]
+    about = context(read(example.write_journal(tmp_path, records, **ENDED)))
+
+    assert [("a[1]" in note, "a[2]" in note) for note in about.notes] == [(True, False)]

@@ -15,6 +15,11 @@ def test_durations_have_the_unit_that_suits_them(seconds, text):
     assert formats.duration(seconds) == text
 
 
+@pytest.mark.parametrize(("seconds", "text"), [(0.9996, "1.0 s"), (59.97, "1 min 00 s"), (3599.7, "1 h 00 min")])
+def test_durations_that_round_up_to_the_next_unit_have_it(seconds, text):
+    assert formats.duration(seconds) == text
+
+
 @pytest.mark.parametrize(("share", "text"), [(0, "0.0 %"), (1e-6, "< 0.1 %"), (0.5, "50.0 %"), (0.99999, "> 99.9 %"), (1, "100.0 %")])
 def test_a_share_that_is_not_all_or_nothing_never_reads_so(share, text):
     assert formats.percent(share) == text

@@ -7,15 +7,18 @@ import re
 from collections import Counter
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cts.journal.record import result_of
+from cts.verdict.verdict import Verdict
 from reports import html, read, write
 from reports.links import slug
 
+STYLE = Path(html.__file__).with_name("templates") / "report.css"
 VOID = {"meta", "input", "br", "link", "wbr"}
 
 
@@ -105,12 +108,23 @@ def test_the_embedded_list_has_every_case(journal, pages):
 
 def test_text_from_a_driver_cannot_become_markup(example, tmp_path):
     reason = "</script><script>alert(1)</script><b>"
-    path = example.write_journal(tmp_path, [example.record("a[<i>]", "crash", reason=reason, message=reason, driver=reason)])
+    path = example.write_journal(
+        tmp_path, [example.record("a[<i>]", "crash", reason=reason, message=reason, driver=reason, driver_messages=[reason])]
+    )
     write(path, tmp_path)
     for page in (tmp_path / "index.html", *(tmp_path / "failures").iterdir()):
         assert "<script>alert" not in page.read_text()
         assert "<b>" not in page.read_text()
         Page(page.read_text())
+
+
+def test_a_failure_page_has_what_the_driver_said(example, tmp_path):
+    said = ["SPIR-V parsing FAILED:\n    Invalid access chain type", "out of ideas"]
+    write(example.write_journal(tmp_path, [example.record("a[i:1]", "crash", driver_messages=said)]), tmp_path)
+    (page,) = (tmp_path / "failures").iterdir()
+    section = re.search(r'<section id="driver">(.*?)</section>', page.read_text(), re.DOTALL).group(1)
+    assert "What the driver said" in section
+    assert re.findall(r"<pre data-copy>(.*?)</pre>", section, re.DOTALL) == said
 
 
 def test_a_failure_page_tells_how_to_run_the_case_again(pages):
@@ -180,3 +194,8 @@ def test_code_in_the_words_of_a_cause_looks_like_code(example, tmp_path):
     line = example.record("muladd[row:8x8x8.f16.f16.f16.f16]", "crash", code="crash.dispatch", reason="`vkQueueSubmit` does not return")
     write(example.write_journal(tmp_path, [line]), tmp_path)
     assert "<code>vkQueueSubmit</code> does not return" in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_every_verdict_has_a_colour():
+    style = STYLE.read_text(encoding="utf-8")
+    assert [verdict for verdict in Verdict if f".{verdict} {{ --tone: " not in style] == []

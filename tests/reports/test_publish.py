@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from dataclasses import replace
 
@@ -54,11 +53,11 @@ def test_equal_runs_are_published_as_equal_files(run):
     assert all((run / "again" / path.name).read_bytes() == path.read_bytes() for path in (run / "published").iterdir())
 
 
-def test_a_published_run_is_published_again_as_it_is():
+def test_a_published_run_is_published_again_as_it_is(tmp_path):
     folder = REPOSITORY / "reports" / "published" / "lavapipe-26.1.6-smoke-glsl"
-    # The first line names the schema.
-    again, before = published_journal(folder), gzip.decompress(journal_of(folder).read_bytes())
-    assert again.partition(b"\n")[2] == before.partition(b"\n")[2]
+    # Not the same bytes: the schema may be newer, and a field that the run does not have gets its default.
+    (tmp_path / "results.jsonl").write_bytes(published_journal(folder))
+    assert [*read(journal_of(tmp_path))] == [*read(journal_of(folder))]
 
 
 def test_a_chip_that_is_not_there_is_published_without_the_cases_that_it_does_not_support(example, tmp_path):

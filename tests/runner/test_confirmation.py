@@ -10,15 +10,14 @@ from cts.engine.confirmation import Bench, batches, confirmed, is_same
 from cts.engine.set_aside import SetAside, tried
 from cts.journal.record import encode
 from cts.verdict.failure import Failure, Match, Mismatch
-from cts.verdict.verdict import CaseResult, Verdict
+from cts.verdict.verdict import CaseResult, Judgement, Verdict
 
 
 def failed(number: int, wrong: int = 1) -> CaseResult:
     mismatch = Mismatch("wrong value", "target", "matrix", 0, wrong, 64, "one element")
     failures = (Failure("first", mismatch, (Match("a.defect", "a sentence"),)),)
-    return CaseResult(
-        f"a[{number}]", "a", Verdict.FAIL, "wrong", "Device", "1", "spirv", "smoke", (), 1, 0.5, code="fail.value", failures=failures
-    )
+    judged = Judgement(Verdict.FAIL, "fail.value", "wrong", failures=failures)
+    return CaseResult(id=f"a[{number}]", family="a", device="Device", driver="1", seconds=0.5, **vars(judged))
 
 
 def passed(number: int) -> CaseResult:

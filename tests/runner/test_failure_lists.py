@@ -43,7 +43,9 @@ def written(tmp_path: Path, name: str, *lines: str) -> Path:
 
 
 def result(verdict: str, code: str = "", id_: str = CASE) -> CaseResult:
-    return CaseResult(id_, id_.partition("[")[0], Verdict(verdict), code, "", "", "spirv", "smoke", (), 1, 0.0, code=code)
+    return CaseResult(
+        id=id_, family=id_.partition("[")[0], verdict=Verdict(verdict), code=code, reason=code, front_end="spirv", tier="smoke"
+    )
 
 
 def outline(id_: str, verdict: str, code: str = "", **more: object) -> Outline:

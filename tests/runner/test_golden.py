@@ -26,7 +26,7 @@ def checkout(tmp_path: Path) -> Path:
     for needed in ("requirements", "positions.yaml"):
         (tmp_path / "cases" / needed).symlink_to(REPOSITORY / "cases" / needed)
     whole = (REPOSITORY / "cases" / "khr_cooperative_matrix" / "load_store.yaml").read_text(encoding="utf-8")
-    head = whole.split("\nproducts:\n")[0]
+    head = whole.split("\nunits: ")[0]
     # So few cases exercise only one requirement.
     before, covers = head.split("\ncovers:\n")
     positions, plan = covers.split("positions:", 1)[1].split("\ndisputed:", 1)[0], covers.split("\nplan:", 1)[1]

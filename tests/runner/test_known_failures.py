@@ -248,3 +248,17 @@ def test_every_case_of_the_findings_is_a_known_failure(book):
 @pytest.mark.parametrize("name", FILES)
 def test_the_findings_page_shows_every_file(name):
     assert f"<!-- table: known failures: {name} -->" in (REPOSITORY / "docs" / "findings.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("driver", "file"),
+    [
+        ("radv Mesa 26.2.6-1", "radv.yaml"),
+        ("Intel open-source Mesa driver Mesa 26.2.6-1", "anv.yaml"),
+        ("NVK Mesa 26.2.6-1", "nvk.yaml"),
+        ("NVIDIA 580.159.04", "nvidia.yaml"),
+        ("llvmpipe Mesa 26.1.6-1 (LLVM 21.1.8)", "lavapipe.yaml"),
+    ],
+)
+def test_the_name_of_a_driver_in_results_finds_its_file(book, driver, file):
+    assert known_failures(REPOSITORY, book, driver).file == file

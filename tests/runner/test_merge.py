@@ -32,7 +32,9 @@ META: RunRecord = {
 
 
 def result(id_: str, verdict: Verdict = Verdict.PASS) -> CaseResult:
-    return CaseResult(id_, id_.partition("[")[0], verdict, "", "D", "1.0", "spirv", "smoke", (), 1, 0.5)
+    return CaseResult(
+        id=id_, family=id_.partition("[")[0], verdict=verdict, device="D", driver="1.0", front_end="spirv", tier="smoke", seconds=0.5
+    )
 
 
 @pytest.fixture

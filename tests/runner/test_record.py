@@ -13,11 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cts.cli import main
 from cts.devices.device import DeviceDescription
 from cts.journal.journal import read
 from cts.journal.json_schema import records
 from cts.journal.published import FOLDER
 from cts.journal.record import MOST_BYTES, SCHEMA, SEVERAL_LINES, encode, encode_object, failure_of, failure_record, result_of
+from cts.journal.run_record import RunRecord
 from cts.journal.schema import WrongField
 from cts.journal.strict_json import NotJson, parse
 from cts.printable import printable
@@ -93,6 +95,8 @@ RESULTS = st.builds(
     tries=st.lists(TRIES, max_size=2).map(tuple),
     code=LINES,
     parameters=st.dictionaries(LINES, LINES, max_size=3),
+    driver_messages=st.lists(st.text(), max_size=2).map(tuple),
+    statistics=st.dictionaries(LINES, st.dictionaries(LINES, st.booleans() | st.integers(0, 1 << 53) | SECONDS), max_size=2),
 )
 
 
@@ -132,7 +136,7 @@ WHOLE = Failure(
     TENSOR,
 )
 TRY = Try(True, Verdict.FAIL, "", "", 0.0)
-EXAMPLE = CaseResult("a", "a", Verdict.FAIL, "", "", "", "", "", (), 0, 0.0, tries=(TRY,), failures=(WHOLE,))
+EXAMPLE = CaseResult(id="a", family="a", verdict=Verdict.FAIL, tries=(TRY,), failures=(WHOLE,))
 
 
 def test_the_fields_of_a_line_are_those_of_the_classes():
@@ -172,13 +176,20 @@ def test_written_lines_fit_the_json_schema(journal):
         assert json.loads(msgspec.json.encode(msgspec.json.decode(line, type=records()["result"]))) == json.loads(line)
 
 
+def test_the_printed_schema_has_every_field_of_a_result_and_of_a_run(capsys):
+    assert main(["schema"]) == 0
+    kinds = json.loads(capsys.readouterr().out)["$defs"]
+    assert kinds["result"]["properties"].keys() == {one.name for one in fields(CaseResult)}
+    assert kinds["RunRecord"]["properties"].keys() == RunRecord.__annotations__.keys()
+
+
 def test_a_step_that_took_no_finite_time_loses_only_its_time():
     line = encode_object(RECORD | {"steps": {"pipeline": math.nan, "device": 1.0}})
     assert result_of(parse(line)).steps == {"device": 1.0}
 
 
 def test_a_record_may_lack_everything_but_id_and_verdict():
-    assert result_of(RECORD) == CaseResult("f[a]", "f", Verdict.PASS, "", "", "", "", "", (), 0, 0.0)
+    assert result_of(RECORD) == CaseResult(id="f[a]", family="f", verdict=Verdict.PASS)
 
 
 def test_a_field_that_the_schema_does_not_name_is_ignored():
@@ -306,9 +317,10 @@ def test_text_from_a_journal_cannot_steer_a_terminal():
 
 
 def test_a_driver_cannot_steer_a_terminal_by_its_name_or_its_words():
-    result = CaseResult("a", "a", Verdict.FAIL, "\x1b[2J\nreason", "GPU\x07", "\udcff1.0", "", "", (), 0, 0.0, message="one\x9b\ntwo\u202e")
+    odd = "one\x9b\ntwo\u202e"
+    result = replace(EXAMPLE, reason="\x1b[2J\nreason", device="GPU\x07", driver="\udcff1.0", message=odd, driver_messages=(odd,))
     assert (result.reason, result.device, result.driver) == ("\\x1b[2J\\nreason", "GPU\\x07", "\\udcff1.0")
-    assert result.message == "one\\x9b\ntwo\\u202e"
+    assert (result.message, *result.driver_messages) == ("one\\x9b\ntwo\\u202e",) * 2
 
 
 @given(st.text())

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -27,6 +27,7 @@ from cts.engine.tally import Digest
 from cts.kinds import kernel as kernels
 from cts.kinds.kernel import arrange
 from cts.kinds.kernel_reproduction import after
+from cts.kinds.kind import Stopwatch
 from cts.verdict.codes import Reason
 from cts.verdict.verdict import Verdict
 from generators.casebook import build, expand
@@ -142,6 +143,44 @@ def test_each_failure_of_a_device_has_its_verdict_and_code(case, failure, verdic
     assert "\n" not in result.reason
     assert result.reason.startswith(OURS) == (verdict is Verdict.ERROR)
     assert device.runs == 1
+
+
+def test_what_the_driver_said_when_it_failed_is_recorded_and_told(case):
+    crash = DeviceCrash("died: SIGSEGV\nlast words", step=Step.PIPELINE)
+    crash.driver_messages = ("SPIR-V parsing FAILED:\n    Invalid access chain type", "out of ideas")
+    result = judge(case, holding(Scripted(raising(crash))), "spirv", "smoke")
+    assert result.driver_messages == crash.driver_messages
+    assert result.reason == "died: SIGSEGV"
+    said = "the driver said:\n    SPIR-V parsing FAILED:\n        Invalid access chain type\n    out of ideas"
+    assert result.message == f"died: SIGSEGV\n{said}\nlast words"
+
+
+class Telling(Scripted):
+    """A device that tells of the code of each pipeline."""
+
+    last_statistics: Mapping[str, Mapping[str, int]] = {}
+
+    def run(self, kernel, dispatches):
+        outcomes = super().run(kernel, dispatches)
+        self.last_statistics = {"compute": {"Instructions": self.runs}}
+        return outcomes
+
+    def listings(self, kernel):
+        return {}
+
+
+def test_statistics_of_each_pipeline_are_recorded(case, right):
+    result = judge(case, holding(Telling(right)), "spirv", "smoke")
+    assert result.statistics == {"compute": {"Instructions": 1}}
+
+
+def test_statistics_of_several_pipelines_are_told_apart(case, right):
+    device, watch = Telling(right), Stopwatch()
+    for label in ("", "K = 32"):
+        device.run(None, arrange(build(case)).dispatches)
+        watch.add(device, label)
+    assert watch.statistics == {"compute": {"Instructions": 1}, "compute (K = 32)": {"Instructions": 2}}
+    assert watch.steps == {"pipeline": 0.5}
 
 
 @pytest.fixture

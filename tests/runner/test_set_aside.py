@@ -11,7 +11,9 @@ LOST = Try(False, Verdict.DEVICE_LOST, "lost", "dispatch", 1.0)
 
 
 def result(verdict: str, reason: str = "", message: str = "") -> CaseResult:
-    return CaseResult(ID, "a", Verdict(verdict), reason, "Device", "1", "spirv", "smoke", (), 1, 0.5, message)
+    return CaseResult(
+        id=ID, family="a", verdict=Verdict(verdict), reason=reason, message=message, subcases=1, device="Device", driver="1", seconds=0.5
+    )
 
 
 def settled(first: Try | None, *verdicts: str, kept_back: bool = False, known: bool = False) -> CaseResult:

@@ -73,7 +73,7 @@ def test_the_shards_of_the_full_tier_have_each_block_once() -> None:
 
 
 def result(id_: str, seconds: float, verdict: Verdict = Verdict.PASS) -> CaseResult:
-    return CaseResult(id_, id_.partition("[")[0], verdict, "", "", "", "", "", (), 1, seconds, steps={"open": 0.5})
+    return CaseResult(id=id_, family=id_.partition("[")[0], verdict=verdict, seconds=seconds, steps={"open": 0.5})
 
 
 def test_costs_are_means_without_what_did_not_run_and_long_cases_have_their_own() -> None:

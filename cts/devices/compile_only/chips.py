@@ -118,20 +118,22 @@ def chip_named(name: str) -> Chip:
     return chips[name]
 
 
+def obstacles(environment: Mapping[str, str] = os.environ) -> Mapping[str, str]:
+    """Return why drivers cannot start without their hardware, by the driver's name; ``find`` can start the chips of all others."""
+    first = {chip.driver.name: chip for chip in reversed(list(load_chips().values()))}
+    why: dict[str, str] = {}
+    for name, chip in reversed(first.items()):
+        try:
+            find(chip, environment)
+        except DeviceError as error:
+            why[name] = str(error)
+    return why
+
+
 def installed(environment: Mapping[str, str] = os.environ) -> list[Chip]:
     """Return the chips that ``find`` can start, in the order of lists."""
-    chips = load_chips().values()
-    drivers = {chip.driver: chip for chip in chips}
-    missing = {driver for driver, chip in drivers.items() if not _can_start(chip, environment)}
-    return [chip for chip in chips if chip.driver not in missing]
-
-
-def _can_start(chip: Chip, environment: Mapping[str, str]) -> bool:
-    try:
-        find(chip, environment)
-    except DeviceError:
-        return False
-    return True
+    why = obstacles(environment)
+    return [chip for chip in load_chips().values() if chip.driver.name not in why]
 
 
 def find(chip: Chip, environment: Mapping[str, str] = os.environ) -> Mapping[str, str]:

@@ -17,13 +17,13 @@ from cts.devices.device import DeviceError
 _OPTIONS = ("-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", "-U_FORTIFY_SOURCE")
 
 
-def built_library(name: str, sources: Sequence[Path], headers: Sequence[str], environment: Mapping[str, str]) -> Path:
+def built_library(name: str, sources: Sequence[Path], headers: Mapping[str, str], environment: Mapping[str, str]) -> Path:
     """Return the library, under a name with the digest of its sources.
 
     Args:
         name: the library's name, without ``lib`` and ``.so``.
         sources: its files; those that end in ``.c`` are compiled.
-        headers: the kernel's headers that they include, in the folder drm.
+        headers: the kernel's headers that they include, in the folder drm, with a type that each of them has.
         environment: XDG_CACHE_HOME and HOME say where the cache folder is, CC names a compiler other than ``cc``, PATH says where it is.
 
     Raises:
@@ -42,7 +42,7 @@ def _folder(environment: Mapping[str, str]) -> Path:
     return Path(environment.get("XDG_CACHE_HOME") or Path(home) / ".cache") / "vulkan-cooperative-cts"
 
 
-def _build(library: Path, sources: Sequence[Path], headers: Sequence[str], environment: Mapping[str, str]) -> None:
+def _build(library: Path, sources: Sequence[Path], headers: Mapping[str, str], environment: Mapping[str, str]) -> None:
     """Build the library under another name first, so another process never loads half of it."""
     name = environment.get("CC") or "cc"
     compiler = shutil.which(name, path=environment.get("PATH"))
@@ -59,13 +59,14 @@ def _build(library: Path, sources: Sequence[Path], headers: Sequence[str], envir
     except OSError as error:
         raise DeviceError(f"{library} cannot be written: {error}: name another folder with XDG_CACHE_HOME") from error
     if done.returncode:
-        missing = [header for header in headers if not _has(compiler, header)]
+        missing = [header for header, type_ in headers.items() if not _has(compiler, header, type_)]
         if missing:
             raise NotInstalled.of([Missing(f"header drm/{missing[0]} of Linux 6.8 or newer", ("linux-libc-dev",))])
         raise DeviceError(f"'{' '.join(command)}' ended with exit code {done.returncode}: {done.stderr.strip()}")
 
 
-def _has(compiler: str, header: str) -> bool:
-    """Return whether the compiler finds one of these headers."""
+def _has(compiler: str, header: str, type_: str) -> bool:
+    """Return whether the compiler finds one of these headers, and its type."""
+    source = f"#include <drm/{header}>\n{type_} one;\n"
     command = [compiler, "-fsyntax-only", "-x", "c", "-"]
-    return subprocess.run(command, input=f"#include <drm/{header}>\n", text=True, capture_output=True, check=False).returncode == 0
+    return subprocess.run(command, input=source, text=True, capture_output=True, check=False).returncode == 0

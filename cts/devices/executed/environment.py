@@ -26,7 +26,7 @@ def executing(name: str, environment: Mapping[str, str] = os.environ) -> Mapping
     chip = chip_named(name)
     if chip.driver.name != DRIVER:
         raise DeviceError(f"--device executed:{name}: only chips of {DRIVER} are executed; --device {chip.device} compiles for it")
-    library = built_library("submissions", [SOURCE], (), environment)
+    library = built_library("submissions", [SOURCE], {}, environment)
     found = find(chip, environment)
     # Its ioctl comes first and calls that of the null kernel driver.
     return MappingProxyType({**found, "LD_PRELOAD": f"{library} {found['LD_PRELOAD']}"})

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 import numpy as np
 
 from cts.devices import floating_point
+from cts.devices.capabilities import STATISTICS_FEATURE
 from cts.devices.device import (
     DeviceDescription,
     DeviceError,
@@ -19,11 +20,13 @@ from cts.devices.device import (
     DriverRefused,
     Finding,
     FloatingPointChanged,
+    Listings,
     NoSuchDevice,
     Step,
     ValidationMessage,
     compiling,
 )
+from cts.devices.driver_messages import DriverMessages
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.requirements import has_sparse_buffers, missing
@@ -41,7 +44,9 @@ from cts.devices.vulkan.pipelines import Layouts, Pipelines, shape_of
 from cts.devices.vulkan.poisoned import PoisonedMemory
 from cts.devices.vulkan.property_commands import ask
 from cts.devices.vulkan.query import PhysicalDevice, query
+from cts.devices.vulkan.statistics import CAPTURE_LISTINGS, CAPTURE_STATISTICS, PipelineExecutables
 from cts.verdict.codes import Reason
+from cts.verdict.sizes import Statistics
 from generators.kernel import Dispatch, Kernel, Outcome
 
 FENCE_SECONDS = 60.0
@@ -60,12 +65,16 @@ class VulkanDevice:
         index: its index in the loader's order, in case several devices have the UUID.
         exactly: whether no other index will do, because several devices have the UUID.
         validation: whether to load the validation layer. Any message from it is raised as an exception.
+        statistics: whether to collect statistics of compiled code, if the driver has them.
         fence_seconds: how long one submission may take; None if a parent process limits each step and ends this one.
         compiles_only: whether ``run`` only makes the pipeline, and ``convert`` only calls the host's command.
+        chip: the ``--device`` of a chip that is not there; see cts.devices.device.compiling.
 
     Attributes:
+        last_statistics: see cts.devices.device.TellsOfCode.
         last_steps: seconds of the last run: ``pipeline`` (its creation) and ``dispatch`` (submission to fence).
         announce: see cts.devices.device.AnnouncesSteps.
+        forward: see cts.devices.device.ForwardsMessages.
 
     Raises:
         DeviceError: there is no such device, or it cannot be opened.
@@ -78,11 +87,16 @@ class VulkanDevice:
         *,
         exactly: bool = False,
         validation: bool = False,
+        statistics: bool = False,
         fence_seconds: float | None = FENCE_SECONDS,
         compiles_only: bool = False,
+        chip: str = "",
     ) -> None:
         self.last_steps: dict[str, float] = {}
+        self.last_statistics: Statistics = {}
         self.announce: Callable[[Step | None], None] = lambda _: None
+        self.forward: Callable[[str], None] = lambda _: None
+        self._heard = DriverMessages()
         self._watched = fence_seconds is None
         self._unusable = ""
         self._pending = False
@@ -92,11 +106,14 @@ class VulkanDevice:
                 self._instance = Instance(validation)
                 opened.callback(self._instance.close)
                 physical = _find(self._instance, uuid, index, exactly)
-                self._description = compiling(physical.description) if compiles_only else physical.description
+                self._description = compiling(physical.description, chip) if compiles_only else physical.description
                 self._physical = physical.handle
-                self._device = create(physical)
+                self._device = create(physical, statistics)
                 opened.callback(self._destroy_device)
-                self._pipelines = Pipelines(self._device.handle, physical.description, self._instance)
+                statistics = statistics and physical.description.features[STATISTICS_FEATURE]
+                self._executables = PipelineExecutables(self._instance, self._device.handle) if statistics else None
+                captures = CAPTURE_STATISTICS if statistics else 0
+                self._pipelines = Pipelines(self._device.handle, physical.description, self._instance, captures)
                 opened.callback(self._pipelines.close)
                 self._addressable = physical.description.features.get("bufferDeviceAddress", False)
                 self._arena = Arena(physical.handle, self._device.handle, self._addressable)
@@ -108,6 +125,8 @@ class VulkanDevice:
             except DeviceFailure as failure:
                 raise DeviceError(f"the Vulkan device cannot be opened: {failure}") from failure
             self._opened = opened.pop_all()
+        # Only now: what drivers and layers say while devices are listed and opened belongs to no case.
+        self._instance.on_message = self._hear
 
     @property
     def description(self) -> DeviceDescription:
@@ -122,13 +141,28 @@ class VulkanDevice:
         """Run the dispatches; see cts.devices.device.Device.
 
         Raises:
-            DriverRefused: a call failed; the message names call and result.
+            DriverRefused: a call failed; the message names it and its result.
             DeviceLost, OutOfMemory, DeviceTimeout: see there; this object is then unusable.
             ValidationMessage: the validation layer reported something.
             FloatingPointChanged: the driver changed the floating-point mode of this process.
         """
         with self._used(Step.DISPATCH):
             return self._run(kernel, dispatches)
+
+    def listings(self, kernel: Kernel) -> Listings:
+        """Return the texts of a kernel's code; see cts.devices.device.TellsOfCode.
+
+        Raises:
+            DriverRefused, DeviceLost, OutOfMemory, DeviceTimeout, ValidationMessage, FloatingPointChanged: see ``run``.
+        """
+        if self._executables is None:
+            return {}
+        with self._used(Step.PIPELINE), self._step(Step.PIPELINE), self._pipelines.also(CAPTURE_LISTINGS):
+            executable = self._pipelines.create(kernel)
+            try:
+                return {} if executable.pipeline is None else self._executables.listings(executable.pipeline)
+            finally:
+                executable.destroy()
 
     @contextmanager
     def _used(self, step: Step | None = None) -> Iterator[None]:
@@ -145,9 +179,12 @@ class VulkanDevice:
         if self._unusable:
             raise DeviceLost(f"the device is unusable after: {self._unusable}")
         self.last_steps = {}
+        self.last_statistics = {}
+        self._heard.clear()
         try:
             yield
         except DeviceFailure as failure:
+            failure.driver_messages = self._heard.texts
             if failure.spent:
                 self._unusable = str(failure)
             if not isinstance(failure, DeviceLost | DeviceTimeout):
@@ -213,6 +250,8 @@ class VulkanDevice:
         try:
             # Do not run a pipeline that the layer objects to: its behaviour is undefined.
             self._raise_messages(step=Step.PIPELINE)
+            if self._executables is not None and executable.pipeline is not None:
+                self.last_statistics = self._executables.statistics(executable.pipeline)
             outcomes = [] if self._description.compiles_only else self._with_large_buffers(kernel, executable, dispatches)
         except BaseException:
             # A dispatch that may still run uses the executable. It ends with the process.
@@ -311,6 +350,7 @@ class VulkanDevice:
 
     @contextmanager
     def _step(self, step: Step) -> Iterator[None]:
+        self._heard.clear()
         self.announce(step)
         begin = time.perf_counter()
         try:
@@ -321,6 +361,10 @@ class VulkanDevice:
         finally:
             self.announce(None)
             self.last_steps[step.value] = self.last_steps.get(step.value, 0.0) + time.perf_counter() - begin
+
+    def _hear(self, text: str) -> None:
+        if kept := self._heard.add(text):
+            self.forward(kept)
 
     def _raise_messages(self, cause: DeviceFailure | None = None, step: Step | None = None) -> None:
         messages = list(self._instance.messages)
@@ -335,6 +379,7 @@ class VulkanDevice:
     def close(self) -> tuple[Finding, ...]:
         """Destroy the device. If a dispatch may still run on it, destroy nothing: the device then ends with the process."""
         found, self._findings = self._findings, ()
+        self._instance.on_message = lambda _: None
         opened, self._opened = self._opened, ExitStack()
         self._unusable = self._unusable or "close()"
         if not self._pending:

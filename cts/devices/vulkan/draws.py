@@ -25,7 +25,7 @@ class Draws:
         self._triangle: CData = None
         self._framebuffers: dict[tuple[int, int], CData] = {}
 
-    def make(self, draw: Draw, stage: CData, layout: CData, following: CData, cache: CData) -> Executable:
+    def make(self, draw: Draw, stage: CData, layout: CData, following: CData, cache: CData, flags: int) -> Executable:
         """Return a pipeline.
 
         Args:
@@ -34,13 +34,14 @@ class Draws:
             layout: VkPipelineLayout.
             following: pNext of the pipeline's create info.
             cache: VkPipelineCache, or null.
+            flags: VkPipelineCreateFlags.
 
         Raises:
             DeviceFailure: the driver fails to create it.
         """
         vulkan, device = self._vulkan, self._device
         ffi, lib = vulkan.ffi, vulkan.lib
-        pipeline = self._pipeline(draw, stage, layout, following, cache)
+        pipeline = self._pipeline(draw, stage, layout, following, cache, flags)
         size = _extent(draw)
         begin_info = structure(
             "VkRenderPassBeginInfo", renderPass=self._pass(), framebuffer=self._framebuffer(size), renderArea={"extent": size}
@@ -63,9 +64,10 @@ class Draws:
             dispatch=dispatch,
             end=lib.vkCmdEndRenderPass,
             destroy=lambda: lib.vkDestroyPipeline(device, pipeline, ffi.NULL),
+            pipeline=pipeline,
         )
 
-    def _pipeline(self, draw: Draw, stage: CData, layout: CData, following: CData, cache: CData) -> CData:
+    def _pipeline(self, draw: Draw, stage: CData, layout: CData, following: CData, cache: CData, flags: int) -> CData:
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
         in_fragments = draw.stage == "fragment"
@@ -93,6 +95,7 @@ class Draws:
         info = structure(
             "VkGraphicsPipelineCreateInfo",
             pNext=following,
+            flags=flags,
             stageCount=len(stages),
             pStages=stages,
             pVertexInputState=inputs,

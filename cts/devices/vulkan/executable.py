@@ -23,6 +23,7 @@ class Executable:
         begin, end: record the commands before and after all dispatches.
         dispatch: records one dispatch, after its descriptors and push constants.
         destroy: destroys the kernel. No dispatch of it may be pending.
+        pipeline: its VkPipeline; None for a shader object.
     """
 
     bind_point: int
@@ -32,3 +33,4 @@ class Executable:
     dispatch: Callable[[CData, Dispatch], None]
     end: Record
     destroy: Callable[[], None]
+    pipeline: CData = None

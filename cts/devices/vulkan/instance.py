@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from cts.devices.device import DeviceError, DeviceFailure, NoVulkan
 from cts.devices.vulkan.api import ERROR_INCOMPATIBLE_DRIVER, CData, load, made, text
 from cts.devices.vulkan.lists import enumerate_all
+from cts.devices.vulkan.messenger import DEBUG_UTILS, debug_report, debug_utils
 from cts.devices.vulkan.structures import structure
 
 VALIDATION_LAYER = "VK_LAYER_KHRONOS_validation"
-_DEBUG_UTILS = "VK_EXT_debug_utils"
 API_VERSION = (1, 3)
 """The Vulkan version that the instance requests. Newer features are used as extensions."""
 
@@ -31,6 +32,10 @@ class Instance:
     Args:
         validation: whether to load the validation layer and collect its texts in ``messages``.
 
+    Attributes:
+        messages: what the validation layer said.
+        on_message: called with each message of the driver, in any thread.
+
     Raises:
         NoVulkan: there is no loader or no driver.
         DeviceError: a driver fails, or the requested validation layer is not installed.
@@ -40,8 +45,8 @@ class Instance:
         vulkan = load()
         self._vulkan = vulkan
         self.messages: list[str] = []
-        self._messenger: CData = None
-        self._callback: CData = None
+        self.on_message: Callable[[str], None] = lambda _: None
+        self._stop_listening: list[Callable[[], None]] = []
         ffi, lib = vulkan.ffi, vulkan.lib
         layers: list[CData] = []
         extensions: list[CData] = []
@@ -53,7 +58,10 @@ class Instance:
             if VALIDATION_LAYER not in names:
                 raise DeviceError(f"--validation needs {VALIDATION_LAYER}: install the Vulkan validation layers, or omit the option")
             layers.append(ffi.new("char[]", VALIDATION_LAYER.encode()))
-            extensions.append(ffi.new("char[]", _DEBUG_UTILS.encode()))
+        offered = _extensions() | ({DEBUG_UTILS} if validation else set())
+        listeners = (debug_utils(self.messages.append if validation else None, self._hear), debug_report(self._hear))
+        self._listeners = [listener for listener in listeners if listener.extension in offered]
+        extensions += [ffi.new("char[]", listener.extension.encode()) for listener in self._listeners]
         application_name = ffi.new("char[]", b"vulkan-cooperative-cts")
         application = structure("VkApplicationInfo", pApplicationName=application_name, apiVersion=make_version(*API_VERSION))
         layer_names, extension_names = ffi.new("char*[]", layers), ffi.new("char*[]", extensions)
@@ -65,9 +73,8 @@ class Instance:
             enabledExtensionCount=len(extensions),
             ppEnabledExtensionNames=extension_names,
         )
-        messenger = self._messenger_info() if validation else None
-        if messenger is not None:
-            info.pNext = messenger
+        if validation:
+            info.pNext = self._listeners[0].info
         handle = ffi.new("VkInstance*")
         result = lib.vkCreateInstance(info, ffi.NULL, handle)
         if result == ERROR_INCOMPATIBLE_DRIVER:
@@ -76,27 +83,10 @@ class Instance:
             self.handle: CData = made("vkCreateInstance", result, handle)
         except DeviceFailure as failure:
             raise DeviceError(f"the Vulkan driver fails: {failure}; repair its installation, or use --device embedded") from failure
-        if messenger is not None:
-            created = ffi.new("VkDebugUtilsMessengerEXT*")
-            create = self.function("vkCreateDebugUtilsMessengerEXT")
-            self._messenger = made("vkCreateDebugUtilsMessengerEXT", create(self.handle, messenger, ffi.NULL, created), created)
+        self._stop_listening += [listener.create(self.function, self.handle) for listener in self._listeners]
 
-    def _messenger_info(self) -> CData:
-        vulkan = self._vulkan
-        ffi = vulkan.ffi
-
-        # Without the type GENERAL: the loader sends such messages about other drivers and layers.
-        kinds = vulkan.VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT
-        severities = vulkan.VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | vulkan.VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT
-
-        def heard(_severity: int, _kinds: int, data: CData, _user: CData) -> int:
-            self.messages.append(text(data.pMessage) if data.pMessage else "(no text)")
-            return 0
-
-        self._callback = ffi.callback("PFN_vkDebugUtilsMessengerCallbackEXT", heard)
-        return structure(
-            "VkDebugUtilsMessengerCreateInfoEXT", messageSeverity=severities, messageType=kinds, pfnUserCallback=self._callback
-        )
+    def _hear(self, message: str) -> None:
+        self.on_message(message)
 
     def function(self, name: str) -> Any:
         """Return an extension's function from vkGetInstanceProcAddr, with the package's type.
@@ -120,6 +110,16 @@ class Instance:
     def close(self) -> None:
         """Destroy the instance."""
         ffi = self._vulkan.ffi
-        if self._messenger is not None:
-            self.function("vkDestroyDebugUtilsMessengerEXT")(self.handle, self._messenger, ffi.NULL)
+        for stop in self._stop_listening:
+            stop()
         self._vulkan.lib.vkDestroyInstance(self.handle, ffi.NULL)
+
+
+def _extensions() -> set[str]:
+    """Return the names of the extensions that an instance may have without a layer; none if that fails, as vkCreateInstance then will."""
+    name = "vkEnumerateInstanceExtensionProperties"
+    try:
+        found = enumerate_all(name, getattr(load().lib, name), "VkExtensionProperties", load().ffi.NULL)
+    except DeviceFailure:
+        return set()
+    return {text(properties.extensionName) for properties in found}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cts.devices.capabilities import ENABLED_FEATURES
+from cts.devices.capabilities import ENABLED_FEATURES, STATISTICS_FEATURE
 from cts.devices.device import DeviceError, DriverRefused
 from cts.devices.vulkan.api import CData, created, load
 from cts.devices.vulkan.query import PhysicalDevice
@@ -20,8 +20,12 @@ class LogicalDevice:
     family: int
 
 
-def create(physical: PhysicalDevice) -> LogicalDevice:
+def create(physical: PhysicalDevice, statistics: bool = False) -> LogicalDevice:
     """Open a device.
+
+    Args:
+        physical: the device.
+        statistics: whether to enable the feature for statistics of compiled code, if the device has it.
 
     Raises:
         DeviceError: it has no compute queue.
@@ -33,7 +37,7 @@ def create(physical: PhysicalDevice) -> LogicalDevice:
         raise DeviceError(f"{physical.description.name} has no compute queue: choose another --device")
     family = physical.queue_family.index
     chain = Chain(physical.features.nodes)
-    chain.enable(ENABLED_FEATURES, physical.features)
+    chain.enable(ENABLED_FEATURES | ({STATISTICS_FEATURE} if statistics else set()), physical.features)
     features = structure("VkPhysicalDeviceFeatures2", pNext=chain.head)
     for name, _ in ffi.typeof("VkPhysicalDeviceFeatures").fields:
         if name in ENABLED_FEATURES and getattr(physical.core_features, name):

@@ -75,9 +75,11 @@ class Pipelines:
         device: VkDevice.
         description: the device's description.
         instance: has the functions of extensions.
+        flags: VkPipelineCreateFlags of every pipeline.
     """
 
-    def __init__(self, device: CData, description: DeviceDescription, instance: Instance) -> None:
+    def __init__(self, device: CData, description: DeviceDescription, instance: Instance, flags: int = 0) -> None:
+        self._flags = flags
         self._vulkan = load()
         self._device = device
         self._layouts: dict[Shape, Layouts] = {}
@@ -91,6 +93,15 @@ class Pipelines:
         self._requires_size = bool(varies and allowed)
         full = PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
         self._stage_flags = full if features.get("computeFullSubgroups", False) else 0
+
+    @contextmanager
+    def also(self, flags: int) -> Iterator[None]:
+        """Create pipelines with further VkPipelineCreateFlags in the block."""
+        usual, self._flags = self._flags, self._flags | flags
+        try:
+            yield
+        finally:
+            self._flags = usual
 
     def layouts(self, shape: Shape) -> Layouts:
         """Return the layouts for a shape. Create them only once."""
@@ -196,7 +207,7 @@ class Pipelines:
         with self._stage_of(kernel) as stage:
             stage.module = module
             if kernel.draw is not None:
-                return self._draws.make(kernel.draw, stage, layout, following, through)
+                return self._draws.make(kernel.draw, stage, layout, following, through, self._flags)
             return self._compute(stage, layout, following, through)
 
     @contextmanager
@@ -226,7 +237,7 @@ class Pipelines:
     def _compute(self, stage: CData, layout: CData, following: CData, cache: CData) -> Executable:
         vulkan, device = self._vulkan, self._device
         ffi, lib = vulkan.ffi, vulkan.lib
-        info = structure("VkComputePipelineCreateInfo", pNext=following, layout=layout, stage=stage)
+        info = structure("VkComputePipelineCreateInfo", pNext=following, flags=self._flags, layout=layout, stage=stage)
         created = ffi.new("VkPipeline*")
         result = lib.vkCreateComputePipelines(device, cache, 1, info, ffi.NULL, created)
         pipeline = made("vkCreateComputePipelines", result, created)
@@ -239,6 +250,7 @@ class Pipelines:
             dispatch=lambda command_buffer, one: lib.vkCmdDispatch(command_buffer, *one.workgroups),
             end=lambda _: None,
             destroy=lambda: lib.vkDestroyPipeline(device, pipeline, ffi.NULL),
+            pipeline=pipeline,
         )
 
     def _specialization(self, kernel: Kernel) -> tuple[CData, bytes]:

@@ -15,7 +15,7 @@ from cts.devices.vulkan.lists import enumerate_all, told
 from cts.devices.vulkan.property_commands import ask
 from cts.devices.vulkan.queues import QueueFamily, compute_family
 from cts.devices.vulkan.rows_by_subgroup_size import rows_by_subgroup_size
-from cts.devices.vulkan.structures import FEATURES, PROPERTIES, Chain, declaring, structure, structure_type, supported
+from cts.devices.vulkan.structures import FEATURES, OF_STATISTICS, PROPERTIES, Chain, declaring, structure, structure_type, supported
 from cts.devices.vulkan.supplement import PACKED_COMPONENT_TYPES, supplement
 from generators.types import COMPONENT_TYPES
 
@@ -89,7 +89,7 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
     api_version = split_version(basic.apiVersion)
     version = min(API_VERSION, api_version[:2])
 
-    features = Chain(supported(FEATURES, version, extensions))
+    features = Chain(supported((*FEATURES, OF_STATISTICS), version, extensions))
     properties = Chain(supported(PROPERTIES, version, extensions))
     core, core_limits = _filled(handle, version, features, properties)
     further = properties.read()

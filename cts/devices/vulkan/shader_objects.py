@@ -108,7 +108,7 @@ class ShaderObjects:
 
 
 def in_turn(one: Executable, other: Executable) -> Executable:
-    """Return an executable that alternates between ``one`` and ``other`` for each dispatch. Both have the same stage."""
+    """Return an executable that alternates between a shader object and the pipeline ``other``. Both have the same stage."""
 
     turns = cycle((one, other))
 
@@ -121,4 +121,4 @@ def in_turn(one: Executable, other: Executable) -> Executable:
         one.destroy()
         other.destroy()
 
-    return Executable(one.bind_point, one.stage, one.wrote, lambda _: None, dispatch, lambda _: None, destroy)
+    return Executable(one.bind_point, one.stage, one.wrote, lambda _: None, dispatch, lambda _: None, destroy, other.pipeline)

@@ -51,7 +51,10 @@ FEATURES = (
     QueriedStructure("VkPhysicalDeviceShaderFloatControls2FeaturesKHR", "VK_KHR_shader_float_controls2"),
     QueriedStructure("VkPhysicalDeviceShaderAtomicFloat16VectorFeaturesNV", "VK_NV_shader_atomic_float16_vector"),
 )
-"""All structures that have a feature of cts.devices.capabilities."""
+"""All structures that have a feature which kernels need, of cts.devices.capabilities."""
+
+OF_STATISTICS = QueriedStructure("VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR", "VK_KHR_pipeline_executable_properties")
+"""The structure of the feature for statistics of compiled code."""
 
 PROPERTIES = (
     QueriedStructure("VkPhysicalDeviceVulkan11Properties"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from generators.spirv.reader import Instruction, NotSpirv
 
@@ -32,7 +32,7 @@ class Flow:
         """Note the labels that an instruction of ``block`` names. If it ``ends`` the block, control goes to them."""
         self._leads.append((block, labels, instruction, ends))
 
-    def check(self, homes: dict[int, int]) -> None:
+    def check(self, homes: Mapping[int, int]) -> None:
         """Check labels, phis and uses at the end of the function. ``homes`` has the block of each value.
 
         Raises:
@@ -45,7 +45,7 @@ class Flow:
         dominators = _dominators(self.first, ways, before)
         for (home, user), (id_, instruction) in self.uses.items():
             if not _dominates(home, user, dominators) or home < self.first:
-                raise _refused(instruction, f"%{id_} is not computed on every path that leads here")
+                raise refused(instruction, f"%{id_} is not computed on every path that leads here")
         for block, instruction in self.phis:
             self._check_phi(block, instruction, homes, before, dominators)
 
@@ -55,27 +55,27 @@ class Flow:
             for label in labels:
                 number = self.blocks.get(label)
                 if number is None:
-                    raise _refused(instruction, f"%{label} is not a label of the function")
+                    raise refused(instruction, f"%{label} is not a label of the function")
                 if ends:
                     ways[block].append(number)
                     if number == self.first:
-                        raise _refused(instruction, "leads to the first block of the function")
+                        raise refused(instruction, "leads to the first block of the function")
         return ways
 
     def _check_phi(
-        self, block: int, instruction: Instruction, homes: dict[int, int], before: dict[int, set[int]], dominators: dict[int, int]
+        self, block: int, instruction: Instruction, homes: Mapping[int, int], before: dict[int, set[int]], dominators: dict[int, int]
     ) -> None:
         words = instruction.operands
         parents = set()
         for value, label in zip(words[2::2], words[3::2], strict=True):
             parent, home = self.blocks.get(label), homes.get(value)
             if parent is None:
-                raise _refused(instruction, f"%{label} is not a label of the function")
+                raise refused(instruction, f"%{label} is not a label of the function")
             if home is None or (home and (home < self.first or not _dominates(home, parent, dominators))):
-                raise _refused(instruction, f"%{value} is not a value computed on every path through %{label}")
+                raise refused(instruction, f"%{value} is not a value computed on every path through %{label}")
             parents.add(parent)
         if parents != before.get(block, set()) or len(parents) != len(words[3::2]):
-            raise _refused(instruction, "its labels do not name each block before it exactly once")
+            raise refused(instruction, "its labels do not name each block before it exactly once")
 
 
 def _predecessors(ways: dict[int, list[int]]) -> dict[int, set[int]]:
@@ -132,7 +132,7 @@ def _reverse_postorder(first: int, ways: dict[int, list[int]]) -> list[int]:
 
 
 def _dominates(home: int, user: int, dominators: dict[int, int]) -> bool:
-    """Return whether every path to ``user`` goes through ``home``; true if no path leads to ``user``."""
+    """Tell whether every path to ``user`` goes through ``home``; true if no path leads to ``user``."""
     if user not in dominators:
         return True
     while user != home:
@@ -143,5 +143,6 @@ def _dominates(home: int, user: int, dominators: dict[int, int]) -> bool:
     return True
 
 
-def _refused(instruction: Instruction, what: str) -> NotSpirv:
+def refused(instruction: Instruction, what: str) -> NotSpirv:
+    """Return the error of an instruction. ``what``: what is wrong with it."""
     return NotSpirv(instruction.position, f"Op{instruction.op.name}: {what}")

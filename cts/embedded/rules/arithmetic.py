@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.embedded.module.translation import Rule, Translation, Words
-from cts.embedded.types.shapes import BOOL, FLOAT, INT, TypeKind, alike, bits_of, element_of, is_number, is_physical, kind_of, shape_of
+from cts.embedded.types.shapes import BOOL, FLOAT, INT, TypeKind, are_alike, bits_of, element_of, is_number, is_physical, kind_of, shape_of
 from cts.embedded.types.spirv_types import Bool, MatrixType, Number, Struct, Vector, type_text
 from generators.spirv.enumerants import Op
 from generators.types import MICROSCALING_TYPES
@@ -27,10 +27,10 @@ def _elementwise(kinds: frozenset[TypeKind], result: frozenset[TypeKind] | None 
         shape, first = shape_of(type_), element_of(operands[0])
         for operand in operands:
             element = element_of(operand)
-            if kind_of(element) not in kinds or shape_of(operand) != shape or (widths and not alike(element, first)):
+            if kind_of(element) not in kinds or shape_of(operand) != shape or (widths and not are_alike(element, first)):
                 raise Malformed(f"an operand is a {type_text(operand)} where the result is a {type_text(type_)}")
         of_result = element_of(type_)
-        if kind_of(of_result) not in (result or kinds) or (result is None and not alike(of_result, first)):
+        if kind_of(of_result) not in (result or kinds) or (result is None and not are_alike(of_result, first)):
             raise Malformed(f"the result is a {type_text(type_)} where an operand is a {type_text(operands[0])}")
 
     return rule
@@ -122,7 +122,7 @@ def _vector_times_scalar(translation: Translation, words: Words) -> None:
 def _matrix_times_scalar(translation: Translation, words: Words) -> None:
     type_, matrix, scalar = translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:])
     if isinstance(matrix, MatrixType):
-        fits = type_ == matrix and isinstance(scalar, Number) and alike(scalar, matrix.number)
+        fits = type_ == matrix and isinstance(scalar, Number) and are_alike(scalar, matrix.number)
         need(fits, f"a {type_text(matrix)} times a {type_text(scalar)} cannot be a {type_text(type_)}")
 
 

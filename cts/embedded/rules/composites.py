@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from cts.embedded.diagnostics import need
 from cts.embedded.module.translation import Rule, Translation, Words
-from cts.embedded.types.shapes import TypeKind, alike, kind_of
+from cts.embedded.types.shapes import TypeKind, are_alike, kind_of
 from cts.embedded.types.spirv_types import (
     Array,
     CooperativeVector,
@@ -47,7 +47,7 @@ def _replicate(translation: Translation, words: Words) -> None:
     type_, operand = translation.types[words[0]], translation.type_of[words[2]]
     match type_:
         case MatrixType():
-            fits = isinstance(operand, Number) and alike(operand, type_.number)
+            fits = isinstance(operand, Number) and are_alike(operand, type_.number)
         case Vector() | Array():
             fits = operand == type_.element and not (isinstance(type_, Array) and type_.length is None)
         case Struct():

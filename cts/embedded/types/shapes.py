@@ -45,8 +45,8 @@ def shape_of(type_: Type) -> int:
     return type_.count if isinstance(type_, Vector) else 0
 
 
-def alike(one: Type, other: Type) -> bool:
-    """Return whether two scalars have the same type, except for the sign of integers."""
+def are_alike(one: Type, other: Type) -> bool:
+    """Return whether two types are of one scalar, except for the sign of integers; no other types are alike."""
     if isinstance(one, Number) and isinstance(other, Number):
         return one.dtype == other.dtype
     return isinstance(one, Bool) and isinstance(other, Bool)

@@ -21,7 +21,7 @@ from cts.embedded.types.values import Mask, Undefined, Value
 from cts.embedded.undefined.spreading import definedness, filled, marked, only_computes
 from generators.spirv.enumerants import Op
 
-_CHAINS = frozenset({Op.AccessChain, Op.InBoundsAccessChain})
+_LOADS_AND_CHAINS = frozenset({Op.Load, Op.AccessChain, Op.InBoundsAccessChain})
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def selection_of(translation: Translation, function: Function, header: Block) ->
 
 def _only_computes(translation: Translation, block: Block) -> bool:
     return all(_can_be_marked(phi.type) for phi in block.phis) and all(
-        _is_harmless(translation, *translation.instructions[number][:2]) for _, _, number, _ in block.entries
+        _may_be_undefined(translation, *translation.instructions[number][:2]) for _, _, number, _ in block.entries
     )
 
 
@@ -73,14 +73,14 @@ def _can_be_marked(type_: Type) -> bool:
             return True
 
 
-def _is_harmless(translation: Translation, op: Op, words: Words) -> bool:
+def _may_be_undefined(translation: Translation, op: Op, words: Words) -> bool:
+    """Tell whether an instruction can run with undefined results: it computes values, or its memory is a variable of the invocation."""
     if op is Op.Store:
-        kept = translation.type_of[words[1]]
-        return translation.storage(words[0]) in CELL_STORAGE and _can_be_marked(kept)
-    if op is Op.Load:
-        return translation.storage(words[2]) in CELL_STORAGE
-    if op in _CHAINS:
-        return translation.storage(words[2]) in CELL_STORAGE
+        pointer, stored = words[0], words[1]
+        return translation.storage(pointer) in CELL_STORAGE and _can_be_marked(translation.type_of[stored])
+    if op in _LOADS_AND_CHAINS:
+        _, _, pointer = words[:3]
+        return translation.storage(pointer) in CELL_STORAGE
     return only_computes(op, words)
 
 

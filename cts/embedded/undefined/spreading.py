@@ -81,7 +81,7 @@ def spread_undefined(translation: Translation, op: Op, operands: Sequence[int], 
                 return marked(machine, result, run(), _of_product(*known))
         if op in _WHOLE_SUBGROUPS:
             with machine.quiet():
-                return marked(machine, result, run(), _by_subgroup(machine, [_every(machine, one) for one in known]))
+                return marked(machine, result, run(), _defined_in_subgroup(machine, [_every(machine, one) for one in known]))
         return marked(machine, result, _computed(machine, run, known), _componentwise(machine, result, where))
     finally:
         for id_, value in before.items():
@@ -184,7 +184,7 @@ def _of_product(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     return found
 
 
-def _by_subgroup(machine: Machine, known: Sequence[np.ndarray]) -> np.ndarray:
+def _defined_in_subgroup(machine: Machine, known: Sequence[np.ndarray]) -> np.ndarray:
     """Return a mask of the subgroups whose executing invocations all have defined operands."""
     defined = reduce(np.logical_and, known) | ~machine.mask
     starts = np.arange(0, machine.lanes, machine.subgroup_size)

@@ -101,6 +101,9 @@ def _fits(parameters: Parameters) -> bool:
 
 PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
     "fits": _fits,
+    "has_arithmetic": lambda parameters: (
+        (parameters.epilogue == "none" and parameters.split != "depth") or parameters.row.result.has_arithmetic
+    ),
 }
 
 
@@ -193,12 +196,13 @@ class _StagedProduct:
         return writer.scaled("subgroup_row", down, self.row.m), writer.scaled("subgroup_column", across, self.row.n * self.accumulators)
 
     def _starts(self) -> list[Matrix]:
+        """Return the first value of each accumulator: zero, or a tile of C from shared memory."""
         type_ = row_type(self.row, "d", Scope.SUBGROUP)
         if self.parameters.start == "zero":
             return [self.writer.zero("start", type_) for _ in range(self.accumulators)]
         limits = self.extents["m"], self.extents["n"]
         source = Window(self.arrays["c"], self.extents["n"], self.row0, self.column0, limits)
-        self._copy("c", source, self.writer.literal(0), self.sizes.rows, self.sizes.columns)
+        self._copy_to_stage("c", source, self.writer.literal(0), self.sizes.rows, self.sizes.columns)
         self.builder.barrier()
         row, column = self.own
         return [self._load("c", row, self._plus(column, i * self.row.n)) for i in range(self.accumulators)]
@@ -206,7 +210,8 @@ class _StagedProduct:
     def _plus(self, value: ScalarValue, addend: int) -> ScalarValue:
         return self.writer.scaled("plus", value, 1, addend) if addend else value
 
-    def _copy(self, name: str, source: Window, buffer: ScalarValue, rows: int, columns: int) -> None:
+    def _copy_to_stage(self, name: str, source: Window, buffer: ScalarValue, rows: int, columns: int) -> None:
+        """Copy a part of a matrix from its array to shared memory, into the buffer with the index ``buffer``."""
         stage = self.stages[name]
         first = self.writer.scaled(f"{name}_buffer", buffer, self._lines_of(name))
         target = Window(stage.array, self.writer.literal(stage.tiles.stride), first, self.writer.literal(0))
@@ -218,8 +223,8 @@ class _StagedProduct:
         depth = self.writer.scaled("depth", index, size.depth)
         a = Window(self.arrays["a"], strides["a"], self.row0, depth, (extents["m"], extents["k"]))
         b = Window(self.arrays["b"], strides["b"], depth, self.column0, (extents["k"], extents["n"]))
-        self._copy("a", a, buffer, size.rows, size.depth)
-        self._copy("b", b, buffer, size.depth, size.columns)
+        self._copy_to_stage("a", a, buffer, size.rows, size.depth)
+        self._copy_to_stage("b", b, buffer, size.depth, size.columns)
 
     def _parity(self, index: ScalarValue, addend: int) -> ScalarValue:
         writer = self.writer
@@ -290,6 +295,7 @@ class _StagedProduct:
                 return list(sums)
 
     def _store(self, results: Sequence[Matrix]) -> None:
+        """Store the results in their array at once, or in shared memory, from which all invocations copy them."""
         if self.parameters.out == "direct":
             self._store_directly(results)
             return

@@ -23,6 +23,9 @@ from generators.program.program import Built, Program, Subcase
 from generators.program.values import MatrixType, ScalarValue
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, Use
 
+_NONZERO = 0x35
+"""The bits of an element in place of 0, so a zero comes from a bounds check."""
+
 _POINTEES: Mapping[str, Callable[[ComponentType], Pointee]] = {
     "component": Pointee,
     "vec4": partial(Pointee, lanes=4),
@@ -141,9 +144,9 @@ def build(parameters: Parameters) -> Built:
     count = source.array.bytes // component.bytes
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
-        """Draw elements that all have at least one bit set, so a zero comes from a bounds check."""
+        """Draw elements that all have at least one bit set."""
         bits = pattern_bits(parameters.pattern, component, count, rng)
-        bits = np.where(bits == 0, component.bits_dtype.type(0x35), bits)
+        bits = np.where(bits == 0, component.bits_dtype.type(_NONZERO), bits)
         return Subcase(name, {"source": bits.view(np.uint8)} | fills(program, rng), run_time_operands(program, operands))
 
     return Built(builder.build(), draw)

@@ -96,6 +96,7 @@ def _has_operation(parameters: Parameters) -> bool:
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "has_operation": _has_operation,
     "scales_floats": lambda parameters: parameters.purpose == "scale" and parameters.row.result.is_float,
+    "has_arithmetic": lambda parameters: parameters.purpose != "scale" or parameters.row.result.has_arithmetic,
     "wraps": lambda parameters: not parameters.row.saturating,
 }
 

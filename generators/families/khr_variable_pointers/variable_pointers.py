@@ -166,7 +166,7 @@ class _PointerWriter:
                 chosen = Value("inside", type_)
                 select = PointerSelect(chosen, Condition(flag, "equal", builder.literal(0)), one, other)
                 choose = Function("choose", (one, other, flag), (select,), chosen)
-                decision = self._flag()
+                decision = self._compared()
                 result = builder.call("returned", choose, (first, second, decision))
                 assert is_pointer(result), "the function returns a pointer"
                 return self._through(result, matrix)
@@ -175,7 +175,8 @@ class _PointerWriter:
             case _:
                 return self._through(self._carried(first), matrix)
 
-    def _flag(self) -> Scalar | Operand:
+    def _compared(self) -> Scalar | Operand:
+        """Return the number that the condition compares, for code that takes a number instead of a condition."""
         condition = self._condition()
         assert isinstance(condition.left, Operand | Value), "the condition compares a scalar"
         return condition.left
@@ -198,7 +199,7 @@ class _PointerWriter:
         """Return a pointer that a loop advances by one matrix in each iteration; the operand is the number of iterations."""
         builder = self.builder
         index, current, following = Value("i", U32), Value("current", pointer.type), Value("following", pointer.type)
-        trips = self._flag()
+        trips = self._compared()
         with builder.loop(index, trips, [Carried(pointer, current, following)]):
             builder.add(PointerMoved(following, current, self._distance()))
         return current

@@ -163,7 +163,7 @@ def _tiles(parameters: Parameters, row: PropertyRow) -> dict[str, Tiles]:
     return found
 
 
-def _reduction(component: ComponentType) -> Function:
+def _smaller(component: ComponentType) -> Function:
     """Return the smaller of two elements. If all elements are positive, it reveals zeros with which a device pads fragments of a matrix."""
     one, other = Value("one", component), Value("other", component)
     return element_function("smaller", (one, other), Choose(Binary("less", one, other), one, other))
@@ -239,7 +239,7 @@ class _FlexibleMatrices:
         product = self.muladd("product", a, b, c)
         result = Value("changed", product.type)
         if does in _REDUCTIONS:
-            self.builder.add(Reduce(result, product, _REDUCTIONS[does], _reduction(self.row.result)))
+            self.builder.add(Reduce(result, product, _REDUCTIONS[does], _smaller(self.row.result)))
             return result
         if does == "per_element":
             self.builder.add(PerElement(result, product, _by_place(self.row.result)))
@@ -283,7 +283,7 @@ def _operands(chain: Chain, second: bool, rng: np.random.Generator) -> Operands:
 
 
 def _positive(operands: Operands, row: PropertyRow) -> Operands:
-    """Return ``operands`` with sums above zero, as ``_reduction`` needs: floats lose their signs, and a signed C is so large that adding
+    """Return ``operands`` with sums above zero, as ``_smaller`` needs: floats lose their signs, and a signed C is so large that adding
     products of bytes leaves it positive without overflow."""
     if row.result.is_float:
         return Operands(np.abs(operands.a), np.abs(operands.b), np.abs(operands.c))

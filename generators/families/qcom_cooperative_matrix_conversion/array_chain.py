@@ -222,6 +222,7 @@ class _Writer:
         return builder.muladd(f"{prefix}total", self.sum_type, a, b, before, self.operands)
 
     def _unrolled(self, rows: ArrayValue) -> None:
+        """Add up the products of all parts of the rows, one step after another; each layer of ``layers`` takes the whole rows."""
         total = self.start.load("sum_of_none")
         length = extent(self.taken.length)
         for number in range(self.parts):
@@ -230,6 +231,7 @@ class _Writer:
         self.sum.store(total)
 
     def _loop(self, rows: ArrayValue) -> None:
+        """Add up the same products in a loop over the parts."""
         builder, length = self.builder, extent(self.taken.length)
         step, before = Value("step", U32), self.start.load("sum_of_none")
         current, carried = Value("current", self.sum_type), list[Carried]()

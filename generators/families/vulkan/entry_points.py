@@ -77,6 +77,7 @@ def _fits(parameters: Parameters) -> bool:
 
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "fits_workgroup_memory": _fits,
+    "has_arithmetic": lambda parameters: parameters.row.result.has_arithmetic,
     "has_other_row": lambda parameters: parameters.other != "types" or str(parameters.row) in _OTHER_ROWS,
 }
 

@@ -64,6 +64,7 @@ def _fits(parameters: Parameters) -> bool:
 
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "fits_workgroup_memory": _fits,
+    "has_arithmetic": lambda parameters: parameters.row.result.has_arithmetic,
     "knows_local_size": lambda parameters: parameters.local_size != "literals" or parameters.subgroup_size is not None,
     "specializes": lambda parameters: "specialization" in (parameters.extents, parameters.scale) or parameters.local_size != "literals",
 }

@@ -55,7 +55,7 @@ print([results, seen])
 def test_the_library_tells_of_calls_that_succeeded_and_returns_the_errors_of_its_listener(tmp_path):
     if shutil.which("cc") is None:
         pytest.skip("this machine has no C compiler")
-    library = built_library("submissions", [SOURCE], (), {**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
+    library = built_library("submissions", [SOURCE], {}, {**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
     (tmp_path / "null.c").write_text(NULL_KERNEL)
     null = tmp_path / "null.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", str(null), str(tmp_path / "null.c")], check=True)

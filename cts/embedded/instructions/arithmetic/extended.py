@@ -14,7 +14,7 @@ from cts.embedded.instructions.registry import computes
 from cts.embedded.machine.machine import Run
 from cts.embedded.module.float_controls import corrected
 from cts.embedded.module.translation import Handler, Translation, Words
-from cts.embedded.types.shapes import TypeKind, alike, element_of, kind_of, shape_of
+from cts.embedded.types.shapes import TypeKind, are_alike, element_of, kind_of, shape_of
 from cts.embedded.types.spirv_types import MatrixType, Number, type_text
 from cts.embedded.types.values import Value
 from generators.spirv.enumerants import GlslStd450, Op
@@ -194,7 +194,7 @@ def _extended(translation: Translation, words: Words) -> Run:
     need(kind_of(element_of(type_)) is kind, f"{which.name} cannot give a {type_text(type_)}")
     need(len(words) == 4 + _OPERANDS[which], f"{which.name} has {len(words) - 4} operands; it takes {_OPERANDS[which]}")
     for operand in (translation.type_of[id_] for id_ in words[4:]):
-        fits = shape_of(operand) == shape_of(type_) and alike(element_of(operand), element_of(type_))
+        fits = shape_of(operand) == shape_of(type_) and are_alike(element_of(operand), element_of(type_))
         need(fits, f"an operand of {which.name} is a {type_text(operand)} where the result is a {type_text(type_)}")
     number = translation.number_of(type_)
     need(which not in _PLACES or number.bits == 32, f"{which.name} of integers of {number.bits} bits; it takes 32")

@@ -33,6 +33,7 @@ def _merged(parts: list[np.ndarray], width: int) -> np.ndarray:
 
 
 def _split(word: Value, width: int) -> list[np.ndarray]:
+    """Return the parts of ``width`` bits of a word, the lowest first."""
     bits = np.asarray(word, np.uint32)
     dtype = np.dtype(f"u{width // 8}")
     return [(bits >> np.uint32(at) & np.uint32((1 << width) - 1)).astype(dtype) for at in range(0, 32, width)]
@@ -61,24 +62,26 @@ def _from_half(bits: np.ndarray) -> Value:
     return bits.view(np.float16).astype(np.float32)[()]
 
 
-def _pack(width: int, one: Callable[[Value], np.ndarray]) -> Handler:
+def _pack(width: int, encoded: Callable[[Value], np.ndarray]) -> Handler:
+    """Return a handler that packs the components of a vector into a word, as the ``width`` bits that ``encoded`` makes of each."""
     source = Vector(number("f32"), 32 // width)
 
     def handler(translation: Translation, words: Words) -> Run:
         fits = translation.type_of[words[4]] == source and translation.types[words[0]] in _WORDS
         need(fits, f"{GlslStd450(words[3]).name} cannot make a u32 of {source.count} f32")
-        return on_values(translation, words[4:], lambda parts: _whole(_merged([one(part) for part in parts], width)))
+        return on_values(translation, words[4:], lambda parts: _whole(_merged([encoded(part) for part in parts], width)))
 
     return handler
 
 
-def _unpack(width: int, one: Callable[[np.ndarray], Value]) -> Handler:
+def _unpack(width: int, decoded: Callable[[np.ndarray], Value]) -> Handler:
+    """Return a handler that makes a vector of a word, with the component that ``decoded`` makes of each ``width`` bits."""
     result = Vector(number("f32"), 32 // width)
 
     def handler(translation: Translation, words: Words) -> Run:
         fits = translation.type_of[words[4]] in _WORDS and translation.types[words[0]] == result
         need(fits, f"{GlslStd450(words[3]).name} cannot make {result.count} f32 of a u32")
-        return on_values(translation, words[4:], lambda word: tuple(one(bits) for bits in _split(word, width)))
+        return on_values(translation, words[4:], lambda word: tuple(decoded(bits) for bits in _split(word, width)))
 
     return handler
 

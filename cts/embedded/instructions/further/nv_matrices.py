@@ -35,7 +35,7 @@ def _store(translation: Translation, words: Words) -> Run:
     return store_matrix(translation, words[1], place, "OpCooperativeMatrixStoreNV")
 
 
-def _check(a: MatrixType, b: MatrixType, c: MatrixType, result: MatrixType) -> None:
+def _check_muladd(a: MatrixType, b: MatrixType, c: MatrixType, result: MatrixType) -> None:
     if c != result:
         raise Violation(_MULADD, f"C is a {c}, but the result is a {result}")
     if a.use is not None or b.use is not None or c.use is not None:
@@ -53,7 +53,7 @@ def _muladd(translation: Translation, words: Words) -> Run:
     ids = words[2:5]
     result = demanded(translation.types[words[0]], MatrixType, _MULADD, "the result is not a cooperative matrix")
     a, b, c = (translation.matrix_type(i, _MULADD, f"operand {name}") for i, name in zip(ids, "ABC", strict=True))
-    _check(a, b, c, result)
+    _check_muladd(a, b, c, result)
     machine, values = translation.machine, translation.values
 
     def run() -> Value:

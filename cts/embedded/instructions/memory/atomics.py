@@ -14,6 +14,7 @@ from cts.embedded.instructions.memory.variables import write_check
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Run
 from cts.embedded.machine.pointers import BytePointer, Part
+from cts.embedded.memory.memory import Memory
 from cts.embedded.memory.ordering import SHARED
 from cts.embedded.module.translation import Handler, Translation, Words
 from cts.embedded.types.shapes import SHARED_STORAGE
@@ -116,70 +117,123 @@ def _order(translation: Translation, scope: int, semantics: int) -> _Order:
     )
 
 
-def _run(translation: Translation, type_: Type, pointer: int, operand: int, comparator: int, update: _Update, op: Op, order: _Order) -> Run:
-    if not isinstance(type_, Number):
-        raise Violation("SPIR-V 3.42.18", "an atomic access of a value that is not a number")
-    is_buffer = translation.storage(pointer) is StorageClass.Uniform and translation.has_buffer_blocks
-    if translation.storage(pointer) not in SHARED_STORAGE | {StorageClass.Image} and not is_buffer:
-        raise Unsupported(f"an atomic access of {translation.storage(pointer).name} storage")
-    machine, values, number = translation.machine, translation.values, type_
-    writes = op is not Op.AtomicLoad
-    check_write = write_check(translation, pointer)
+@dataclass(frozen=True)
+class _Atomic:
+    """An atomic instruction of a module.
 
-    def run() -> Value:
-        parts: list[Part] = values[pointer].parts(machine)
+    Attributes:
+        translation: the module.
+        op: its opcode.
+        number: the type of the number in memory.
+        pointer, operand, comparator: ids of its operands; 0 for an operand that it lacks.
+        update: computes the number that it writes.
+        order: how it orders other accesses.
+        check_write: checks that the memory may be written.
+    """
+
+    translation: Translation
+    op: Op
+    number: Number
+    pointer: int
+    operand: int
+    comparator: int
+    update: _Update
+    order: _Order
+    check_write: Callable[[], None]
+
+    def run(self) -> Value:
+        """Execute it in all invocations, and return the old numbers."""
+        machine = self.translation.machine
+        parts: list[Part] = self.translation.values[self.pointer].parts(machine)
         if len(parts) == 1:
-            return change(parts[0][0])
+            return self._change(parts[0][0])
         result: Value = UNDEFINED
         for place, mask in parts:
             with machine.only(mask):
-                result = blend(number, mask, change(place), result)
+                result = blend(self.number, mask, self._change(place), result)
         return settle(result, machine.mask)
 
-    def change(place: BytePointer) -> Value:
-        memory = place.memory
-        if writes:
-            if machine.callback and (op not in _REPEATABLE or machine.element_accesses is None):
-                machine.forbid("F-CM2-10", CALLBACK_STORE)
-            check_write()
-            if not memory.check_writable():
-                return 0
+    def _change(self, place: BytePointer) -> Value:
+        """Execute it in one memory. Return 0 if it has no place there, and the device is not strict."""
+        machine, memory, size = self.translation.machine, place.memory, self.number.bytes
+        if self.op is not Op.AtomicLoad and not self._may_write(memory):
+            return 0
         lanes = np.flatnonzero(machine.mask)
         offsets = np.broadcast_to(place.offset, machine.lanes)[lanes]
-        if not memory.check_bounds(int(offsets.min()), int(offsets.max()) + number.bytes):
+        if not memory.check_bounds(int(offsets.min()), int(offsets.max()) + size):
             return 0
-        if (offsets % number.bytes).any():
+        if (offsets % size).any():
             machine.forbid(SCALAR_ALIGNMENT, f"an atomic access of '{memory.name}' at a misaligned byte")
-        bytes_ = offsets[:, None] + np.arange(number.bytes)
+        bytes_ = offsets[:, None] + np.arange(size)
         memory.check_defined(bytes_)
-        repeatable = machine.element_accesses is not None and op in _REPEATABLE
-        if machine.element_accesses is not None and repeatable:
-            machine.element_accesses.update(memory, bytes_, op)
-        memory.record_atomic(bytes_, np.repeat(machine.clock.lanes(SHARED)[lanes][:, None], number.bytes, axis=1), machine.clock, SHARED)
+        repeated = machine.element_accesses if self.op in _REPEATABLE else None
+        if repeated is not None:
+            repeated.update(memory, bytes_, self.op)
+        memory.record_atomic(bytes_, np.repeat(machine.clock.lanes(SHARED)[lanes][:, None], size, axis=1), machine.clock, SHARED)
+        old = self._one_by_one(memory, lanes, offsets)
+        # The order of repeated calls, and how often each one occurs, are not specified.
+        return old if repeated is None else UNDEFINED
+
+    def _may_write(self, memory: Memory) -> bool:
+        machine = self.translation.machine
+        if machine.callback and (self.op not in _REPEATABLE or machine.element_accesses is None):
+            machine.forbid("F-CM2-10", CALLBACK_STORE)
+        self.check_write()
+        return memory.check_writable()
+
+    def _one_by_one(self, memory: Memory, lanes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Change the number at the byte offset of each executing invocation, and return the old numbers, (all lanes,)."""
+        machine, number, values = self.translation.machine, self.number, self.translation.values
         contents = memory.view(number.dtype)
-        new = spread(number, values[operand], machine.lanes) if operand else np.zeros(machine.lanes, number.dtype)
-        expected = spread(number, values[comparator], machine.lanes) if comparator else None
+        new = spread(number, values[self.operand], machine.lanes) if self.operand else np.zeros(machine.lanes, number.dtype)
+        expected = spread(number, values[self.comparator], machine.lanes) if self.comparator else None
         result = np.zeros(machine.lanes, number.dtype)
         for lane, index in zip(lanes.tolist(), (offsets // number.bytes).tolist(), strict=True):
             old = contents[index] if number.is_float else int(contents[index])
             result[lane] = old
             location = memory.name, index * number.bytes
-            if order.acquires and op is not Op.AtomicStore and not machine.callback:
-                machine.clock.acquire(location, lane, order.visible)
-            elif order.wide and op is not Op.AtomicStore and not machine.callback:
-                machine.clock.notice(location, lane)
+            self._order_read(location, lane)
             if expected is None or old == expected[lane]:
-                if op is Op.AtomicStore:
-                    machine.clock.end_release(location)
-                if order.releases and writes and not machine.callback:
-                    machine.clock.release(location, lane, order.available)
-                elif order.wide and writes and not machine.callback:
-                    machine.clock.pass_on(location, lane)
-                contents[index] = update(old, new[lane] if number.is_float else int(new[lane]), number)
-        # The order of the calls, and how often each one occurs, are not specified.
-        return UNDEFINED if repeatable else result
+                self._order_write(location, lane)
+                contents[index] = self.update(old, new[lane] if number.is_float else int(new[lane]), number)
+        return result
 
-    return run
+    def _order_read(self, location: tuple[str, int], lane: int) -> None:
+        """Order what the invocation does after the read."""
+        machine = self.translation.machine
+        if self.op is Op.AtomicStore or machine.callback:
+            return
+        if self.order.acquires:
+            machine.clock.acquire(location, lane, self.order.visible)
+        elif self.order.wide:
+            machine.clock.notice(location, lane)
+
+    def _order_write(self, location: tuple[str, int], lane: int) -> None:
+        """Order what the invocation has done before the write."""
+        machine = self.translation.machine
+        if self.op is Op.AtomicStore:
+            machine.clock.end_release(location)
+        if self.op is Op.AtomicLoad or machine.callback:
+            return
+        if self.order.releases:
+            machine.clock.release(location, lane, self.order.available)
+        elif self.order.wide:
+            machine.clock.pass_on(location, lane)
+
+
+def _run(translation: Translation, type_: Type, pointer: int, operand: int, comparator: int, update: _Update, op: Op, order: _Order) -> Run:
+    """Return the function that executes an atomic instruction. ``operand``, ``comparator``: ids, or 0 if it has none.
+
+    Raises:
+        Violation: the value in memory is not a number.
+        Unsupported: the device has no atomic access of such memory.
+    """
+    if not isinstance(type_, Number):
+        raise Violation("SPIR-V 3.42.18", "an atomic access of a value that is not a number")
+    is_buffer = translation.storage(pointer) is StorageClass.Uniform and translation.has_buffer_blocks
+    if translation.storage(pointer) not in SHARED_STORAGE | {StorageClass.Image} and not is_buffer:
+        raise Unsupported(f"an atomic access of {translation.storage(pointer).name} storage")
+    return _Atomic(translation, op, type_, pointer, operand, comparator, update, order, write_check(translation, pointer)).run
 
 
 for _op, _update in _UPDATES.items():

@@ -102,72 +102,108 @@ def chosen_descriptor(machine: Machine, array: DescriptorArray, which: Offset, i
     return array.chosen(machine, which, is_non_uniform)
 
 
-def _byte_chain(
-    translation: Translation, result: int, base: int, type_: Type, indices: Words, element: int | None, base_type: int, begin: Run
-) -> Run:
-    """Return a function that computes a pointer from the result of ``begin``, and ``element`` and ``indices`` into ``type_``."""
-    values = translation.values
-    fixed = 0
-    beyond: tuple[int, int | None] | None = None
-    steps: list[_Step] = []
-    if element is not None:
-        stride = _element_stride(translation, base, type_, bool(base_type))
-        steps.append((element, translation.number_of(translation.type_of[element]), stride, None))
-    for index in indices:
-        value = translation.constant(index)
-        if isinstance(type_, Struct):
-            if value.__class__ is not int or value >= len(type_.members):
-                raise Violation("SPIR-V 3.42.8 OpAccessChain", "an index into a structure must be a constant that names a member")
-            if value in type_.read_only:
-                translation.read_only.add(result)
-            fixed += type_.offsets[value]
-            type_ = stored_constituent(type_, value)
-            continue
-        if not isinstance(type_, Array | Vector):
-            raise Unsupported(f"an access chain into {type_}")
+class _Walk:
+    """A walk into a type, one index after another.
+
+    Attributes:
+        type: the type that it has reached.
+        fixed: the bytes of constant indices.
+        steps: the indices that are computed at run time.
+        beyond: the first constant index outside of its array, and the length of the array; None if all are inside.
+    """
+
+    def __init__(self, translation: Translation, result: int, type_: Type) -> None:
+        self._translation = translation
+        self._result = result
+        self.type = type_
+        self.fixed = 0
+        self.steps: list[_Step] = []
+        self.beyond: tuple[int, int | None] | None = None
+
+    def into(self, index: int) -> None:
+        """Go on to the constituent of the type with the index that an id has."""
+        value = self._translation.constant(index)
+        if isinstance(self.type, Struct):
+            self._into_member(self.type, value)
+        elif isinstance(self.type, Array | Vector):
+            self._into_element(self.type, index, value)
+        else:
+            raise Unsupported(f"an access chain into {self.type}")
+
+    def _into_member(self, type_: Struct, member: Value) -> None:
+        if member.__class__ is not int or member >= len(type_.members):
+            raise Violation("SPIR-V 3.42.8 OpAccessChain", "an index into a structure must be a constant that names a member")
+        if member in type_.read_only:
+            self._translation.read_only.add(self._result)
+        self.fixed += type_.offsets[member]
+        self.type = stored_constituent(type_, member)
+
+    def _into_element(self, type_: Array | Vector, index: int, value: Value) -> None:
+        translation = self._translation
         stride = member_offset(type_, 1)
         count = type_.length if isinstance(type_, Array) else type_.count
         number = translation.number_of(translation.type_of[index])
         if value.__class__ is int:
             at = signed_index(value, number)
             if at < 0 or (count is not None and at >= count):
-                beyond = beyond or (at, count)
-            fixed += at * stride
+                self.beyond = self.beyond or (at, count)
+            self.fixed += at * stride
         else:
-            steps.append((index, number, stride, count))
-        type_ = constituent_type(type_, 0)
-    if not base_type and type_ != translation.pointee(result):
-        translation.stored[result] = type_
-    machine = translation.machine
-    if beyond is not None:
-        # Do not refuse before execution: a branch on a specialization constant may prevent it.
-        index_, of = beyond
+            self.steps.append((index, number, stride, count))
+        self.type = constituent_type(type_, 0)
 
-        def outside() -> Value:
-            _refuse_index(machine, index_, of)
+    def distance(self, machine: Machine) -> Offset:
+        """Return the distance in bytes, with the indices that the steps have now."""
+        distance: Offset = self.fixed
+        for index, number, stride, count in self.steps:
+            at = signed_index(machine.values[index], number)
+            distance = distance + (at if count is None else _index_inside(machine, at, count)) * stride
+        return distance
+
+
+def _byte_chain(
+    translation: Translation, result: int, base: int, type_: Type, indices: Words, element: int | None, base_type: int, begin: Run
+) -> Run:
+    """Return a function that computes a pointer from the result of ``begin``, and ``element`` and ``indices`` into ``type_``."""
+    machine, walk = translation.machine, _Walk(translation, result, type_)
+    if element is not None:
+        stride = _element_stride(translation, base, type_, bool(base_type))
+        walk.steps.append((element, translation.number_of(translation.type_of[element]), stride, None))
+    for index in indices:
+        walk.into(index)
+    if not base_type and walk.type != translation.pointee(result):
+        translation.stored[result] = walk.type
+    if walk.beyond is not None:
+        # Do not refuse before execution: a branch on a specialization constant may prevent it.
+        outside, length = walk.beyond
+
+        def refuse() -> Value:
+            _refuse_index(machine, outside, length)
             return begin()
 
-        return outside
-    if not steps:
+        return refuse
+    if not walk.steps:
+        fixed = walk.fixed
         return lambda: begin().moved(fixed)
 
     def run() -> Value:
-        distance: Offset = fixed
-        for index, number, stride, count in steps:
-            at = signed_index(values[index], number)
-            if count is not None:
-                wrong = (at < 0) | (at >= count)
-                if not varies(at):
-                    if wrong:
-                        _refuse_index(machine, at, count)
-                        at = 0
-                elif (wrong & machine.mask).any():
-                    _refuse_index(machine, int(at[wrong & machine.mask][0]), count, wrong)
-                    at = np.where(wrong, 0, at)
-            distance = distance + at * stride
+        distance = walk.distance(machine)
         return begin().moved(distance)
 
     return run
+
+
+def _index_inside(machine: Machine, at: Value, count: int) -> Value:
+    """Return an index into an array of ``count`` elements. Refuse it if it is outside; if the device is not strict, take 0 instead."""
+    wrong = (at < 0) | (at >= count)
+    if not varies(at):
+        if wrong:
+            _refuse_index(machine, at, count)
+            return 0
+    elif (wrong & machine.mask).any():
+        _refuse_index(machine, int(at[wrong & machine.mask][0]), count, wrong)
+        return np.where(wrong, 0, at)
+    return at
 
 
 def _element_stride(translation: Translation, base: int, type_: Type, is_untyped: bool) -> int:

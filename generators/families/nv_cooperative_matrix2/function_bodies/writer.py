@@ -58,9 +58,9 @@ class FunctionWriter:
 
     def fresh(self, type_: ComponentType = U32) -> Scalar:
         """Return a scalar with a unique name."""
-        return Value(self.unique(), type_)
+        return Value(self.unique_name(), type_)
 
-    def unique(self) -> str:
+    def unique_name(self) -> str:
         """Return a name that the program does not use yet."""
         self._count += 1
         return f"{self.name}_{self._count}"
@@ -102,7 +102,7 @@ class FunctionWriter:
 
     def construct(self, type_: VectorType | StructType, *parts: AnyValue | ScalarValue) -> Aggregate:
         """Build a vector or a struct."""
-        result: Aggregate = Value(self.unique(), type_)
+        result: Aggregate = Value(self.unique_name(), type_)
         self.builder.add(CompositeConstruct(result, parts))
         return result
 
@@ -115,7 +115,7 @@ class FunctionWriter:
 
     def variable(self, type_: VectorType | ArrayType, initializer: Initializer | None = None) -> Variable:
         """Declare a variable of the function."""
-        variable = Variable(self.unique(), type_, "function", initializer)
+        variable = Variable(self.unique_name(), type_, "function", initializer)
         self.variables.append(variable)
         return variable
 
@@ -143,11 +143,11 @@ class FunctionWriter:
 
     def cast(self, pointer: BlockPointer, type_: BlockType) -> BlockPointer:
         """Return a pointer to a block of another type at the same place."""
-        return self.builder.result_of(BlockCast(Value(self.unique(), type_), pointer))
+        return self.builder.result_of(BlockCast(Value(self.unique_name(), type_), pointer))
 
     def address(self, array: Array, offset: ScalarValue, type_: BlockType) -> BlockPointer:
         """Return a pointer to a block in an array of physical storage."""
-        return self.builder.result_of(BlockAddress(Value(self.unique(), type_), array, offset))
+        return self.builder.result_of(BlockAddress(Value(self.unique_name(), type_), array, offset))
 
     def call(self, function: Function, *arguments: ScalarValue) -> Scalar:
         """Call a function that returns a scalar."""

@@ -47,7 +47,7 @@ class FirstElement:
     """The position of the first tensor in its array.
 
     Attributes:
-        lead: bytes before it, to be rounded up.
+        lead: the minimum number of bytes before it.
         strided: whether the array has an ArrayStride, which must be ignored.
     """
 

@@ -173,7 +173,7 @@ class _VectorMuladdWriter:
     def _multiplies(self, me: Scalar, odd: Condition, type_: CooperativeVectorType) -> None:
         builder, vectors, parameters = self.builder, self.vectors, self.parameters
         x = vectors.load("x", type_, self.source, self.sources.offset(builder, "from", me))
-        index = self._index(me)
+        index = self._matrix_index(me)
         match parameters.control:
             case "branches":
                 result = self._branches(x, odd, index)
@@ -187,7 +187,7 @@ class _VectorMuladdWriter:
             index = builder.arithmetic("next_matrix", "modulo", following, builder.literal(self.count))
             vectors.store(self._matmul("again", x, 0, index), self.again, self.targets.offset(builder, "again_to", me))
 
-    def _index(self, me: Scalar) -> ScalarValue:
+    def _matrix_index(self, me: Scalar) -> ScalarValue:
         """Return the index of the matrix that an invocation takes."""
         builder = self.builder
         match self.parameters.matrices:

@@ -30,7 +30,7 @@ def open_device(spec: DeviceSpec, *, watched: bool = False) -> Device:
         if spec.chip and not spec.compiles_only:
             from cts.devices.executed.device import ExecutedDevice
 
-            kind = partial(ExecutedDevice, chip=spec.chip)
+            kind = partial(ExecutedDevice, model=spec.chip)
         return kind(
             spec.name,
             spec.index,

@@ -20,16 +20,16 @@ class ExecutedDevice(VulkanDevice):
     """A Vulkan device whose submissions are executed by the model of a chip.
 
     Args:
-        chip: the chip's name.
+        model: the chip's name.
         further: see VulkanDevice.
     """
 
-    def __init__(self, *arguments: Any, chip: str, **further: Any) -> None:
+    def __init__(self, *arguments: Any, model: str, **further: Any) -> None:
         memory = Memory()
-        self._submissions = Submissions(memory, Gpu(memory, chip).execute)
+        self._submissions = Submissions(memory, Gpu(memory, model).execute)
         super().__init__(*arguments, **further)
         self._submissions.raise_failure()
-        self._description = executed(self._description, chip_named(chip))
+        self._description = executed(self._description, chip_named(model))
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         """Run the dispatches; see cts.devices.device.Device.

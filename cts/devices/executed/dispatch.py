@@ -18,6 +18,9 @@ from cts.devices.executed.wave import EXEC, TTMP, Wave, Workgroup
 _LDS_UNIT = 512
 """Bytes in the unit of LDS_SIZE."""
 
+_WGP_MODE = 29
+"""The bit of COMPUTE_PGM_RSRC1 that lets the waves of a workgroup be on two compute units."""
+
 _FP16_OVERFLOW = 26
 _FP16_OVERFLOW_OF_MODE = 23
 
@@ -65,7 +68,8 @@ def run(dispatch: Dispatch, memory: Memory) -> None:
     program = Program(memory, dispatch.generation)
     xs, ys, zs = (range(count) for count in dispatch.groups)
     for z, y, x in product(zs, ys, xs):
-        group = Workgroup(memory, np.zeros(dispatch.field(15, 9) * _LDS_UNIT, np.uint8))
+        lds = np.zeros(dispatch.field(15, 9) * _LDS_UNIT, np.uint8)
+        group = Workgroup(memory, lds, one_unit=not dispatch.resources[0] >> _WGP_MODE & 1)
         waves = [_wave(dispatch, group, (x, y, z), number) for number in range(dispatch.waves)]
         # The last wave comes first, so a wave that needs a barrier to see what an earlier one stores does not see it without.
         _run_group([_execute(wave, program) for wave in reversed(waves)])

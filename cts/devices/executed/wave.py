@@ -47,10 +47,12 @@ class Workgroup:
     Attributes:
         memory: the GPU's memory.
         lds: the bytes of the local data share.
+        one_unit: whether all waves are on one compute unit, whose cache takes their accesses in order (WGP_MODE is 0).
     """
 
     memory: Memory
     lds: Array
+    one_unit: bool = False
 
 
 class Wave:

@@ -39,6 +39,7 @@ class Machine:
         wave32: bool = True,
         user_data=(OUT & 0xFFFFFFFF, OUT >> 32),
         more: int = 0,
+        wgp: int = 1,
     ) -> list[int]:
         """Run a shader, and return the words of the buffer for results."""
         self.code[: len(code)] = code
@@ -46,7 +47,7 @@ class Machine:
         self.submit(
             *packet(0x76, 0x207, *size),
             *packet(0x76, 0x20C, CODE >> 8 & 0xFFFFFFFF, CODE >> 40),
-            *packet(0xBA, 0x212, 0xF0 << 12, 0x213, second),
+            *packet(0xBA, 0x212, 0xF0 << 12 | wgp << 29, 0x213, second),
             *packet(0x76, 0x240, *user_data),
             *packet(0x15, *groups, 0x2045 | (1 << 15 if wave32 else 0)),
         )
@@ -117,6 +118,9 @@ def test_waves_see_what_others_stored_if_they_wait_for_it_and_for_each_other(lef
     code = [word for word in (*own, WAIT_STORES, SIGNAL, BARRIER, *other) if word != left_out]
     copied = Machine().dispatch(code, size=(64, 1, 1))[0x400:0x440]
     assert (copied == [7] * 64) == (left_out is None)
+    # On one compute unit, accesses are in order.
+    copied = Machine().dispatch(code, size=(64, 1, 1), wgp=0)[0x400:0x440]
+    assert (copied == [7] * 64) == (left_out in (None, WAIT_STORES))
 
 
 def test_a_branch_counts_words_from_the_next_instruction():

@@ -1,8 +1,8 @@
 """Loads and stores: of each lane through descriptors, by addresses and in the local data share, and scalar loads.
 
-A load reads memory when it is executed, and its registers change when the wave waits for it. A store is done when the wave waits for it,
-or loads itself; one to the local data share at once, which takes the accesses of all waves in order. So a shader that does not wait reads
-old values, as it may on hardware.
+A load reads memory when it is executed, and its registers change when the wave waits for it. A store is done when the wave waits for it, or
+loads itself. It is done at once where the accesses of all waves are in order: in the local data share, and if all waves of the workgroup
+are on one compute unit. So a shader that does not wait reads old values, as it may on hardware.
 """
 
 from __future__ import annotations
@@ -139,9 +139,10 @@ def _store(find: Find, shape: Shape, registers: list[int], offsets: tuple[int, .
             for part, values in writes:
                 part.scatter(values, shape.size)
 
-        if counter is Counter.SHARE:
+        at_once = counter is Counter.SHARE or wave.group.one_unit
+        if at_once:
             write()
-        wave.later(counter, _nothing if counter is Counter.SHARE else write, stores=counter is Counter.STORE)
+        wave.later(counter, _nothing if at_once else write, stores=not at_once)
 
     return step
 

@@ -158,8 +158,7 @@ def load_encoding(generation: str) -> Encoding:
     formats = sorted((_format(name, entry) for name, entry in layouts.items()), key=lambda one: -len(one.pattern))
     mnemonics = {}
     for line in (_FOLDER / "opcodes.tsv").read_text("utf-8").splitlines():
-        if line and not line.startswith("#"):
-            table, opcode, name, generations = line.split("\t")
-            if generations == "all" or generation in generations.split(","):
-                mnemonics[table, int(opcode)] = name
+        table, *row = line.split("\t")
+        if row and (row[0] == "all" or generation in row[0].split(",")):
+            mnemonics |= {(table, opcode): name for opcode, name in enumerate(row[2].split(), int(row[1]))}
     return Encoding(generation, tuple(formats), mnemonics)

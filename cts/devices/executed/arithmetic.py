@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 
 from cts.devices.executed.arrays import Array
+from cts.devices.executed.errors import NotModelled
 from cts.devices.executed.wave import Wave
 
 EVEN, UP, DOWN, ZERO = range(4)
 """The rounding modes of FLOAT_MODE."""
+
+OVERFLOW_TO_LARGEST = 1 << 23
+"""The bit FP16_OVFL of MODE: what overflows becomes the largest number of a narrow format, not infinity or NaN."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ def modal(form: Format, exact: Exact, native: Callable[..., Array] | None = None
     given = source or form
 
     def operation(wave: Wave, *operands: Array) -> Array:
+        if form is F16 and wave.mode & OVERFLOW_TO_LARGEST:
+            raise NotModelled("FP16_OVFL", "for arithmetic of f16")
         if not given.denormals(wave) & 1:
             operands = tuple(given.flushed(operand) for operand in operands)
         mode = form.rounding(wave)

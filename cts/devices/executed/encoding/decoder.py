@@ -156,7 +156,7 @@ def load_encoding(generation: str) -> Encoding:
     entries = yaml.safe_load((_FOLDER / "formats.yaml").read_text("utf-8"))
     layouts = {**entries["all"], **entries["gfx12" if generation == "gfx12" else "gfx11"]}
     formats = sorted((_format(name, entry) for name, entry in layouts.items()), key=lambda one: -len(one.pattern))
-    mnemonics = {}
+    mnemonics: dict[tuple[str, int], str] = {}
     for line in (_FOLDER / "opcodes.tsv").read_text("utf-8").splitlines():
         table, *row = line.split("\t")
         if row and (row[0] == "all" or generation in row[0].split(",")):

@@ -29,7 +29,7 @@ class Custom:
 
 
 def _read_lane(instruction: Instruction) -> Step:
-    read, lane = vector(instruction["src0"], _B32), scalar(instruction["src1"], 32)
+    read, lane = vector(instruction["src0"], _B32), scalar(instruction["src1"], 32, instruction.literal)
     write = write_scalar(instruction["vdst"], 32)
 
     def step(wave: Wave) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cts.devices.executed.arithmetic import F16, F32, modal
+from cts.devices.executed.arithmetic import F16, F32, OVERFLOW_TO_LARGEST, modal
 from cts.devices.executed.arrays import Array
 from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.errors import NotModelled
@@ -146,7 +146,6 @@ def _values(exponent_bits: int, significand_bits: int, has_infinity: bool) -> Ar
 
 
 FP8, BF8 = _values(4, 3, has_infinity=False), _values(5, 2, has_infinity=True)
-_OVERFLOW_MODE = 1 << 23
 
 
 def _encoded(values: Array, wave: Wave, a: Array) -> Array:
@@ -161,7 +160,7 @@ def _encoded(values: Array, wave: Wave, a: Array) -> Array:
     lower = upper - 1
     above = magnitude - places[lower] - (places[upper] - magnitude)
     code = np.where((above > 0) | ((above == 0) & (upper % 2 == 0)), upper, lower)
-    overflow = len(positive) - 1 if wave.mode & _OVERFLOW_MODE else len(positive)
+    overflow = len(positive) - 1 if wave.mode & OVERFLOW_TO_LARGEST else len(positive)
     code = np.where(code >= len(positive), overflow, code)
     code = np.where(np.isnan(a), 0x7F, code)
     return (code | np.where(np.signbit(a), 0x80, 0)).astype(np.uint16)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.devices.executed.assembly import mnemonic_of, rows
+from cts.devices.executed.instructions.scalar import Scalar
+from cts.devices.executed.instructions.table import load_meanings
+from cts.devices.executed.instructions.vector import Vector
+from tests.devices.executed.assembly import instruction, mnemonic_of, rows
 from tests.devices.executed.states import apply, begun, executed, seen
 
 LINES = [
@@ -40,3 +44,34 @@ def test_every_instruction_that_radv_uses_has_a_vector_that_shows_an_effect():
         if seen(expected) != seen(begun(before)):
             shown.add(mnemonic_of(text))
     assert {name for name in used if not ELSEWHERE.match(name)} <= shown
+
+
+SUBSTITUTES = {"first operand": lambda operands: operands[0], "last operand": lambda operands: operands[-1]}
+NUMBERS = re.compile(r"[vs]_(add|sub|mul|mad|fma|min|max|and|or|xor|lsh|ash|cmp_g|cmp_l|cmpx_gt|bf|perm|align|pack|cndmask|rcp|absdiff)")
+"""Instructions whose result is neither of their operands, whatever they are."""
+
+
+@pytest.mark.parametrize("substitute", SUBSTITUTES)
+def test_an_instruction_that_returns_an_operand_is_noticed(substitute):
+    unnoticed = []
+    for generation, name in sorted({(line[0], mnemonic_of(line[1])) for line in LINES}):
+        meaning = load_meanings(generation)[name]
+        if not (isinstance(meaning, Vector | Scalar) and NUMBERS.match(name) and "_co_" not in name):
+            continue
+        first = int(isinstance(meaning, Vector) and meaning.modal)
+        broken = replace(meaning, function=lambda *operands, first=first: SUBSTITUTES[substitute](operands[first:]))
+        if all(passes(broken, line) for line in LINES if line[0] == generation and mnemonic_of(line[1]) == name):
+            unnoticed.append(name)
+    assert unnoticed == []
+
+
+def passes(meaning: Vector | Scalar, line: list[str]) -> bool:
+    """Return whether a vector's instruction has the right effect with another meaning."""
+    generation, text, before, after = line
+    expected, wave = begun(before), begun(before)
+    apply(expected, after)
+    try:
+        meaning.prepare(instruction(text, generation))(wave)
+    except (TypeError, ValueError):
+        return False
+    return seen(wave) == seen(expected)

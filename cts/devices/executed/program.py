@@ -49,7 +49,7 @@ class Program:
             address += 4 * instruction.words
             ending = ENDINGS.get(instruction.mnemonic)
             if ending is not None:
-                return Block(tuple(steps), ending.ending(instruction, address))
+                return Block(tuple(steps), ending(instruction, address))
             step = _prepared(words[: instruction.words], self._generation)
             if step is not None:
                 steps.append(step)

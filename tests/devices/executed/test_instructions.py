@@ -71,7 +71,7 @@ def passes(meaning: Vector | Scalar, line: list[str]) -> bool:
     expected, wave = begun(before), begun(before)
     apply(expected, after)
     try:
-        meaning.prepare(instruction(text, generation))(wave)
+        meaning(instruction(text, generation))(wave)
     except (TypeError, ValueError):
         return False
     return seen(wave) == seen(expected)

@@ -40,7 +40,7 @@ class Atomic:
 
     generation: str
 
-    def prepare(self, instruction: Instruction) -> Step:
+    def __call__(self, instruction: Instruction) -> Step:
         parts = instruction.mnemonic.replace("atomic_", "").split("_")
         segment, verb, kind = parts[0], parts[1], parts[-1]
         size, with_sign = int(kind[1:]) // 8, kind[0] == "i"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
@@ -24,78 +23,74 @@ class Signal(Enum):
 Ending = Callable[[Wave], Signal | None]
 """Sets the address of the next instruction."""
 
+Ends = Callable[[Instruction, int], Ending]
+"""Takes an instruction that ends a block, and the address of the one after it in memory."""
 
-@dataclass(frozen=True)
-class Branch:
-    """A branch to an address relative to the next instruction, in words."""
 
-    condition: Callable[[Wave], bool]
+def _branch(condition: Callable[[Wave], bool]) -> Ends:
+    """Return a branch to an address relative to the next instruction, in words."""
 
-    def ending(self, instruction: Instruction, following: int) -> Ending:
-        """Return the function for a branch whose next instruction in memory is at ``following``."""
-        offset = (instruction["simm16"] ^ 0x8000) - 0x8000
-        target, condition = following + 4 * offset, self.condition
+    def ends(instruction: Instruction, following: int) -> Ending:
+        target = following + 4 * ((instruction["simm16"] ^ 0x8000) - 0x8000)
 
         def end(wave: Wave) -> None:
             wave.pc = target if condition(wave) else following
 
         return end
 
+    return ends
 
-@dataclass(frozen=True)
-class Call:
-    """An instruction that writes the address of the next one, jumps to an address, or both."""
 
-    writes: bool
-    jumps: bool
+def _call(writes: bool, jumps: bool) -> Ends:
+    """Return an instruction that writes the address of the next one, jumps to an address, or both."""
 
-    def ending(self, instruction: Instruction, following: int) -> Ending:
-        target = scalar(instruction["ssrc0"], 64) if self.jumps else lambda _: following
+    def ends(instruction: Instruction, following: int) -> Ending:
+        target = scalar(instruction["ssrc0"], 64) if jumps else lambda _: following
         write = write_scalar(instruction["sdst"], 64)
 
         def end(wave: Wave) -> None:
             to = target(wave)
-            if self.writes:
+            if writes:
                 write(wave, following)
             wave.pc = to
 
         return end
 
+    return ends
 
-@dataclass(frozen=True)
-class Stop:
-    """An instruction at which the wave ends or waits for others."""
 
-    signal: Signal
+def _stop(signal: Signal) -> Ends:
+    """Return an instruction at which the wave ends or waits for others."""
 
-    def ending(self, _: Instruction, following: int) -> Ending:
-
+    def ends(_: Instruction, following: int) -> Ending:
         def end(wave: Wave) -> Signal:
             wave.pc = following
-            return self.signal
+            return signal
 
         return end
+
+    return ends
 
 
 def _vcc(wave: Wave) -> int:
     return wave.pair(VCC) if wave.lanes == 64 else wave.scalars[VCC]
 
 
-ENDINGS: Mapping[str, Branch | Call | Stop] = MappingProxyType(
+ENDINGS: Mapping[str, Ends] = MappingProxyType(
     {
-        "s_branch": Branch(lambda _: True),
-        "s_cbranch_scc0": Branch(lambda wave: not wave.scc),
-        "s_cbranch_scc1": Branch(lambda wave: bool(wave.scc)),
-        "s_cbranch_vccz": Branch(lambda wave: not _vcc(wave)),
-        "s_cbranch_vccnz": Branch(lambda wave: bool(_vcc(wave))),
-        "s_cbranch_execz": Branch(lambda wave: not wave.exec),
-        "s_cbranch_execnz": Branch(lambda wave: bool(wave.exec)),
-        "s_getpc_b64": Call(writes=True, jumps=False),
-        "s_setpc_b64": Call(writes=False, jumps=True),
-        "s_swappc_b64": Call(writes=True, jumps=True),
-        "s_endpgm": Stop(Signal.END),
-        "s_barrier": Stop(Signal.BARRIER),
-        "s_barrier_wait": Stop(Signal.BARRIER),
+        "s_branch": _branch(lambda _: True),
+        "s_cbranch_scc0": _branch(lambda wave: not wave.scc),
+        "s_cbranch_scc1": _branch(lambda wave: bool(wave.scc)),
+        "s_cbranch_vccz": _branch(lambda wave: not _vcc(wave)),
+        "s_cbranch_vccnz": _branch(lambda wave: bool(_vcc(wave))),
+        "s_cbranch_execz": _branch(lambda wave: not wave.exec),
+        "s_cbranch_execnz": _branch(lambda wave: bool(wave.exec)),
+        "s_getpc_b64": _call(writes=True, jumps=False),
+        "s_setpc_b64": _call(writes=False, jumps=True),
+        "s_swappc_b64": _call(writes=True, jumps=True),
+        "s_endpgm": _stop(Signal.END),
+        "s_barrier": _stop(Signal.BARRIER),
+        "s_barrier_wait": _stop(Signal.BARRIER),
     }
 )
 
@@ -116,57 +111,56 @@ _DEALLOCATE = 3
 """The message that the wave needs its vector registers no more."""
 
 
-@dataclass(frozen=True)
-class SetMode:
-    """An instruction that writes bits of FLOAT_MODE: s_round_mode and s_denorm_mode."""
+def _set_mode(lowest: int) -> Meaning:
+    """Return an instruction that writes bits of FLOAT_MODE: s_round_mode or s_denorm_mode."""
 
-    lowest: int
-
-    def prepare(self, instruction: Instruction) -> Step:
-        value = (instruction["simm16"] & 15) << self.lowest
+    def prepare(instruction: Instruction) -> Step:
+        value = (instruction["simm16"] & 15) << lowest
 
         def step(wave: Wave) -> None:
-            wave.mode = wave.mode & ~(15 << self.lowest) | value
+            wave.mode = wave.mode & ~(15 << lowest) | value
 
         return step
 
-
-@dataclass(frozen=True)
-class HardwareRegister:
-    """An instruction that reads or writes a part of a hardware register; only MODE is there."""
-
-    writes: bool
-
-    def prepare(self, instruction: Instruction) -> Step:
-        which = instruction["simm16"]
-        register, offset, width = which & 63, which >> 6 & 31, (which >> 11) + 1
-        if register != _FLOAT_MODE:
-            raise NotModelled(f"hardware register {register}", f"({instruction.mnemonic})")
-        mask = (1 << width) - 1 << offset
-        if not self.writes:
-            write = write_scalar(instruction["sdst"], 32)
-            return lambda wave: write(wave, (wave.mode & mask) >> offset)
-        literal = instruction.literal
-        read = scalar(instruction["sdst"], 32) if literal is None else lambda _: literal
-
-        def step(wave: Wave) -> None:
-            wave.mode = wave.mode & ~mask | read(wave) << offset & mask
-
-        return step
+    return prepare
 
 
-@dataclass(frozen=True)
-class Wait:
-    """An instruction that waits for accesses to memory.
+def _mode_register(instruction: Instruction) -> int:
+    """Return the mask of the part of MODE that an instruction accesses, the only hardware register that is there.
 
-    Attributes:
+    Raises:
+        NotModelled: it is another register.
+    """
+    which = instruction["simm16"]
+    if which & 63 != _FLOAT_MODE:
+        raise NotModelled(f"hardware register {which & 63}", f"({instruction.mnemonic})")
+    return (2 << (which >> 11)) - 1 << (which >> 6 & 31)
+
+
+def _get_register(instruction: Instruction) -> Step:
+    mask, write = _mode_register(instruction), write_scalar(instruction["sdst"], 32)
+    return lambda wave: write(wave, (wave.mode & mask) // (mask & -mask))
+
+
+def _set_register(instruction: Instruction) -> Step:
+    mask, literal = _mode_register(instruction), instruction.literal
+    read = scalar(instruction["sdst"], 32) if literal is None else lambda _: literal
+
+    def step(wave: Wave) -> None:
+        wave.mode = wave.mode & ~mask | read(wave) * (mask & -mask) & mask
+
+    return step
+
+
+def _wait(counters: Mapping[Counter, int]) -> Meaning:
+    """Return an instruction that waits for accesses to memory.
+
+    Args:
         counters: counter -> the lowest of the six bits that say how many accesses may be left.
     """
 
-    counters: Mapping[Counter, int]
-
-    def prepare(self, instruction: Instruction) -> Step:
-        left = [(counter, instruction["simm16"] >> lowest & 63) for counter, lowest in self.counters.items()]
+    def prepare(instruction: Instruction) -> Step:
+        left = [(counter, instruction["simm16"] >> lowest & 63) for counter, lowest in counters.items()]
 
         def step(wave: Wave) -> None:
             for counter, number in left:
@@ -174,46 +168,32 @@ class Wait:
 
         return step
 
-
-@dataclass(frozen=True)
-class WaitIdle:
-    """An instruction that waits for all accesses to memory."""
-
-    def prepare(self, _: Instruction) -> Step:
-        return Wave.wait_for_all
+    return prepare
 
 
-@dataclass(frozen=True)
-class Message:
-    """s_sendmsg, for the one message that changes nothing."""
-
-    def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that does nothing.
-
-        Raises:
-            NotModelled: it is another message.
-        """
-        if instruction["simm16"] != _DEALLOCATE:
-            raise NotModelled("s_sendmsg", f"with message {instruction['simm16']}")
-        return lambda _: None
+def _message(instruction: Instruction) -> Step:
+    """Prepare s_sendmsg, for the one message that changes nothing."""
+    if instruction["simm16"] != _DEALLOCATE:
+        raise NotModelled("s_sendmsg", f"with message {instruction['simm16']}")
+    return lambda _: None
 
 
 STATE: Mapping[str, Meaning] = MappingProxyType(
     {
-        "s_wait_loadcnt": Wait({Counter.LOAD: 0}),
-        "s_wait_storecnt": Wait({Counter.STORE: 0}),
-        "s_wait_dscnt": Wait({Counter.SHARE: 0}),
-        "s_wait_kmcnt": Wait({Counter.SCALAR: 0}),
-        "s_wait_loadcnt_dscnt": Wait({Counter.LOAD: 8, Counter.SHARE: 0}),
-        "s_wait_storecnt_dscnt": Wait({Counter.STORE: 8, Counter.SHARE: 0}),
-        "s_waitcnt": Wait({Counter.LOAD: 10, Counter.SHARE: 4}),
-        "s_waitcnt_vscnt": Wait({Counter.STORE: 0}),
-        "s_wait_idle": WaitIdle(),
-        "s_round_mode": SetMode(0),
-        "s_denorm_mode": SetMode(4),
-        "s_getreg_b32": HardwareRegister(writes=False),
-        "s_setreg_b32": HardwareRegister(writes=True),
-        "s_setreg_imm32_b32": HardwareRegister(writes=True),
-        "s_sendmsg": Message(),
+        "s_wait_loadcnt": _wait({Counter.LOAD: 0}),
+        "s_wait_storecnt": _wait({Counter.STORE: 0}),
+        "s_wait_dscnt": _wait({Counter.SHARE: 0}),
+        "s_wait_kmcnt": _wait({Counter.SCALAR: 0}),
+        "s_wait_loadcnt_dscnt": _wait({Counter.LOAD: 8, Counter.SHARE: 0}),
+        "s_wait_storecnt_dscnt": _wait({Counter.STORE: 8, Counter.SHARE: 0}),
+        "s_waitcnt": _wait({Counter.LOAD: 10, Counter.SHARE: 4}),
+        "s_waitcnt_vscnt": _wait({Counter.STORE: 0}),
+        "s_wait_idle": lambda _: Wave.wait_for_all,
+        "s_round_mode": _set_mode(0),
+        "s_denorm_mode": _set_mode(4),
+        "s_getreg_b32": _get_register,
+        "s_setreg_b32": _set_register,
+        "s_setreg_imm32_b32": _set_register,
+        "s_sendmsg": _message,
     }
 )

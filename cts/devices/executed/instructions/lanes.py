@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 
 from cts.devices.executed.encoding.decoder import Instruction
-from cts.devices.executed.instructions.meaning import Step
+from cts.devices.executed.instructions.meaning import Meaning, Step
 from cts.devices.executed.instructions.transfers import WORD, deliver
 from cts.devices.executed.operands import FIRST_VECTOR, KINDS, scalar, vector, write_scalar, write_vector
 from cts.devices.executed.wave import Counter, Wave
 
 _B32, _B16 = KINDS["b32"], KINDS["b16"]
-
-
-@dataclass(frozen=True)
-class Custom:
-    """An instruction with its own function to prepare it."""
-
-    function: Callable[[Instruction], Step]
-
-    def prepare(self, instruction: Instruction) -> Step:
-        return self.function(instruction)
 
 
 def _read_lane(instruction: Instruction) -> Step:
@@ -130,16 +119,16 @@ def _fetch(instruction: Instruction) -> Step:
     return step
 
 
-LANES: Mapping[str, Custom] = MappingProxyType(
+LANES: Mapping[str, Meaning] = MappingProxyType(
     {
-        "v_readlane_b32": Custom(_read_lane),
-        "v_readfirstlane_b32": Custom(_read_first_lane),
-        "v_writelane_b32": Custom(_write_lane),
-        "v_permlane16_b32": Custom(_permute_rows(other=False)),
-        "v_permlanex16_b32": Custom(_permute_rows(other=True)),
-        "v_permlane64_b32": Custom(_permute_halves),
-        "v_swap_b32": Custom(_swap),
-        "v_swap_b16": Custom(_swap_halves),
-        "ds_bpermute_b32": Custom(_fetch),
+        "v_readlane_b32": _read_lane,
+        "v_readfirstlane_b32": _read_first_lane,
+        "v_writelane_b32": _write_lane,
+        "v_permlane16_b32": _permute_rows(other=False),
+        "v_permlanex16_b32": _permute_rows(other=True),
+        "v_permlane64_b32": _permute_halves,
+        "v_swap_b32": _swap,
+        "v_swap_b16": _swap_halves,
+        "ds_bpermute_b32": _fetch,
     }
 )

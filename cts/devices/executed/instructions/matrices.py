@@ -94,7 +94,7 @@ class MultiplyAccumulate:
     b: str
     layouts: Layouts
 
-    def prepare(self, instruction: Instruction) -> Step:
+    def __call__(self, instruction: Instruction) -> Step:
         whole = self.result in ("i32", "f32")
         kept_half = instruction["op_sel"] >> 2 & 1 if self.layouts.repeated and not whole else None
         signs = instruction["neg"] if self.a == "iu8" else 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.wave import Wave
@@ -11,14 +10,5 @@ from cts.devices.executed.wave import Wave
 Step = Callable[[Wave], None]
 """Executes one instruction."""
 
-
-class Meaning(Protocol):
-    """What instructions with one mnemonic do."""
-
-    def prepare(self, instruction: Instruction) -> Step:
-        """Return a function that executes the instruction.
-
-        Raises:
-            NotModelled: it has a modifier that is not modelled.
-        """
-        ...
+Meaning = Callable[[Instruction], Step]
+"""What instructions with one mnemonic do: prepares one of them. It raises NotModelled for a modifier that is not modelled."""

@@ -48,7 +48,7 @@ class Packed:
 
     single: Vector
 
-    def prepare(self, instruction: Instruction) -> Step:
+    def __call__(self, instruction: Instruction) -> Step:
         result, _, operands = self.single.signature.partition(" <- ")
         low, high = (self._half(instruction, upper, operands.split()) for upper in (False, True))
         kind = KINDS[result]
@@ -93,7 +93,7 @@ class Mixed:
 
     result: bool | None
 
-    def prepare(self, instruction: Instruction) -> Step:
+    def __call__(self, instruction: Instruction) -> Step:
         reads = [self._operand(instruction, place) for place in range(3)]
         fused = FLOATS["v_fma_f32"].function
         narrowed = modal(F16, lambda a: a, lambda a: a.astype(np.float16), F32)

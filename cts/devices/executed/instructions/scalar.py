@@ -35,7 +35,7 @@ class Scalar:
     function: Callable[..., Any]
     scc: str = ""
 
-    def prepare(self, instruction: Instruction) -> Step:
+    def __call__(self, instruction: Instruction) -> Step:
         result, _, operands = self.signature.partition(" <- ")
         reads: list[Callable[[Wave], int]] = []
         place = 0
@@ -86,7 +86,7 @@ class SaveExec:
     function: Callable[[int, int], int]
     writes_new: bool = False
 
-    def prepare(self, instruction: Instruction) -> Step:
+    def __call__(self, instruction: Instruction) -> Step:
         read, write_old = scalar(instruction["ssrc0"], self.bits, instruction.literal), write_scalar(instruction["sdst"], self.bits)
         read_exec, write_exec = scalar(EXEC, self.bits), write_scalar(EXEC, self.bits)
         mask = (1 << self.bits) - 1
@@ -107,7 +107,7 @@ class ScalarFloat:
 
     name: str
 
-    def prepare(self, instruction: Instruction) -> Step:
+    def __call__(self, instruction: Instruction) -> Step:
         of_vector = {**FLOATS, **COMPARISONS}[self.name]
         result, _, operands = of_vector.signature.partition(" <- ")
         reads = []

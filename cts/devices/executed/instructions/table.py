@@ -23,7 +23,7 @@ from cts.devices.executed.instructions.vector import Pair, Vector
 @cache
 def load_meanings(generation: str) -> Mapping[str, Meaning]:
     """Return the meaning of each mnemonic, except of those that end a block and those without an effect."""
-    own = {**matrices(generation), **transfers(generation), **atomics(generation)}
+    own: dict[str, Meaning] = {**matrices(generation), **transfers(generation), **atomics(generation)}
     return {**INTEGERS, **FLOATS, **COMPARISONS, **PACKED, **SCALARS, **LANES, **STATE, **own}
 
 
@@ -40,11 +40,11 @@ def prepare(instruction: Instruction, generation: str) -> Step | None:
         first, second = (_meaning(meanings, half) for half in instruction.halves)
         assert isinstance(first, Vector)
         assert isinstance(second, Vector)
-        return Pair(first, second).prepare(instruction)
+        return Pair(first, second)(instruction)
     meaning = _meaning(meanings, instruction)
     if instruction.dpp is not None and not isinstance(meaning, Vector):
         raise NotModelled(instruction.mnemonic, "with DPP")
-    return meaning.prepare(instruction)
+    return meaning(instruction)
 
 
 def _meaning(meanings: Mapping[str, Meaning], instruction: Instruction) -> Meaning:

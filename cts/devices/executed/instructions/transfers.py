@@ -85,7 +85,7 @@ class Transfer:
 
     generation: str
 
-    def prepare(self, instruction: Instruction) -> Step:
+    def __call__(self, instruction: Instruction) -> Step:
         segment, verb, name = instruction.mnemonic.split("_", 2)
         offsets: tuple[int, ...] = (0,)
         registers = [instruction.fields.get("vdata", instruction.fields.get("data", 0))]
@@ -157,7 +157,7 @@ class ScalarLoad:
 
     generation: str
 
-    def prepare(self, instruction: Instruction) -> Step:
+    def __call__(self, instruction: Instruction) -> Step:
         through, rdna4 = instruction.mnemonic.startswith("s_buffer_"), self.generation == "gfx12"
         shape = SHAPES[instruction.mnemonic.rpartition("_")[2]]
         counter = Counter.SCALAR if rdna4 else Counter.SHARE
@@ -199,7 +199,7 @@ class TransposedLoad:
 
     size: int
 
-    def prepare(self, instruction: Instruction) -> Step:
+    def __call__(self, instruction: Instruction) -> Step:
         find, register, size = in_memory(instruction, "gfx12", 32), instruction["vdst"], self.size
 
         def step(wave: Wave) -> None:

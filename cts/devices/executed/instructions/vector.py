@@ -36,7 +36,7 @@ class Vector:
     function: Callable[..., Any]
     modal: bool = False
 
-    def prepare(self, instruction: Instruction) -> Step:
+    def __call__(self, instruction: Instruction) -> Step:
         compute, write, around = self.parts(instruction)
         if around is None:
             return lambda wave: write(wave, compute(wave))
@@ -202,7 +202,7 @@ class Pair:
     first: Vector
     second: Vector
 
-    def prepare(self, instruction: Instruction) -> Step:
+    def __call__(self, instruction: Instruction) -> Step:
         """Return a function that executes both; see Meaning."""
         x, y = instruction.halves
         (read_x, write_x, _), (read_y, write_y, _) = self.first.parts(x), self.second.parts(y)

@@ -104,7 +104,6 @@ class MultiplyAccumulate:
         if saturates and self.result != "i32":
             raise NotModelled(instruction.mnemonic, "with clamp")
         register, rounded = instruction["vdst"], _ROUNDED[self.result]
-        rows_columns = _results
 
         def step(wave: Wave) -> None:
             if not wave.full:
@@ -115,7 +114,7 @@ class MultiplyAccumulate:
                 codes = values.astype(np.int64).astype(np.uint32)
             else:
                 codes = rounded(exact_sums(a(wave), b(wave), c(wave)))
-            rows, columns = rows_columns(self.layouts, wave.lanes)
+            rows, columns = _results(self.layouts, wave.lanes)
             _write(wave, register, codes[rows, columns], kept_half)
 
         return step

@@ -16,7 +16,7 @@ from cts.devices.executed.errors import NotModelled
 from cts.devices.executed.instructions.floats import FLOATS
 from cts.devices.executed.instructions.integers import INTEGERS
 from cts.devices.executed.instructions.meaning import Step
-from cts.devices.executed.instructions.vector import Vector
+from cts.devices.executed.instructions.vector import Vector, computing
 from cts.devices.executed.operands import KINDS, LITERAL, Kind, Read, constant, vector, with_signs, write_vector
 from cts.devices.executed.wave import Wave
 
@@ -68,12 +68,9 @@ class Packed:
             kind = KINDS[name]
             read = half(instruction[SOURCES[place]], kind, instruction.literal, selects(instruction, place)[upper])
             reads.append(with_signs(read, kind, False, bool(negations >> place & 1)))
-        function, modal_ = self.single.function, self.single.modal
         if instruction["clamp"]:
-            return _clamped(function, reads, KINDS[operands[0]])
-        if modal_:
-            return lambda wave: function(wave, *(read(wave) for read in reads))
-        return lambda wave: function(*(read(wave) for read in reads))
+            return _clamped(self.single.function, reads, KINDS[operands[0]])
+        return computing(self.single.function, reads, self.single.modal)
 
 
 def _clamped(function: Callable[..., Any], reads: list[Read], kind: Kind) -> Read:

@@ -13,6 +13,7 @@ import numpy as np
 from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.instructions.floats import COMPARISONS, FLOATS
 from cts.devices.executed.instructions.meaning import Step
+from cts.devices.executed.instructions.vector import computing
 from cts.devices.executed.operands import KINDS, LITERAL, scalar, vector, write_scalar
 from cts.devices.executed.wave import EXEC, Wave
 
@@ -118,12 +119,7 @@ class ScalarFloat:
             if code is None:
                 code, place = instruction[_SOURCES[place]], place + 1
             reads.append(vector(code, KINDS[name], instruction.literal, high=self.name == "v_cvt_f32_f16" and "hi" in instruction.mnemonic))
-        function = of_vector.function
-
-        def value(wave: Wave) -> Any:
-            operands_ = [read(wave) for read in reads]
-            return function(wave, *operands_) if of_vector.modal else function(*operands_)
-
+        value = computing(of_vector.function, reads, of_vector.modal)
         if result == "mask":
 
             def compare(wave: Wave) -> None:

@@ -53,14 +53,15 @@ class Vector:
         """Return a function that computes the result, one that writes it, and one for the lanes that DPP lets it write."""
         results, _, operands = self.signature.partition(" <- ")
         reads, around = _reads(instruction, operands.split())
-        compute = _computing(self.function, reads, self.modal)
+        compute = computing(self.function, reads, self.modal)
         kinds = results.split()
         compute = _modified(compute, instruction, kinds[0], self.function, reads, self.modal)
         writes = [_write(instruction, kind, place) for place, kind in enumerate(kinds)]
         return compute, writes[0] if len(writes) == 1 else _each(writes), around
 
 
-def _computing(function: Callable[..., Any], reads: Sequence[Read], modal: bool) -> Read:
+def computing(function: Callable[..., Any], reads: Sequence[Read], modal: bool) -> Read:
+    """Return a function that computes a result from operands; one that is modal takes the wave first."""
     if modal:
         return lambda wave: function(wave, *(read(wave) for read in reads))
     if len(reads) == 1:

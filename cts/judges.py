@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from cts.devices.capabilities import STATISTICS_FEATURE
 from cts.devices.compile_only.chips import chip_named, find
 from cts.devices.device import DeviceDescription, DeviceError, Judge, NoSuchDevice, compiling
+from cts.devices.executed.description import executed
+from cts.devices.executed.environment import executing
 from cts.devices.listing import ASKING_SECONDS, BrokenDevice, DeviceListing, VulkanDevices, list_vulkan
-from cts.devices.spec import COMPILE_ONLY, DEFAULT_PROFILE, EMBEDDED, DeviceSpec
+from cts.devices.spec import COMPILE_ONLY, DEFAULT_PROFILE, EMBEDDED, EXECUTED, DeviceSpec
 from cts.opening import list_profiles, open_device
 from cts.validators.validator import VALIDATORS, ValidatorSpec
 
@@ -91,7 +93,8 @@ def choose(selector: str | None, seconds: float = ASKING_SECONDS) -> Choice:
 
     Args:
         selector: ``embedded``, ``embedded:PROFILE`` (a name or a path), ``spirv-val``, part of a Vulkan device's name, its UUID or its
-            number, ``compile-only:CHIP``; None for the best Vulkan device with cooperative matrices, else the embedded device.
+            number, ``compile-only:CHIP``, ``executed:CHIP``; None for the best Vulkan device with cooperative matrices, else the embedded
+            device.
         seconds: how long the query of each Vulkan device may take.
 
     Raises:
@@ -108,23 +111,27 @@ def choose(selector: str | None, seconds: float = ASKING_SECONDS) -> Choice:
         spec = VALIDATORS[selector]
         return Choice(spec, open_judge(spec).description, f"--device {selector}")
     if kind == COMPILE_ONLY:
-        return _of_chip(profile, seconds)
+        listing = _of_chip(selector, find(chip_named(profile)), profile, seconds)
+        return _compiling(listing.spec, listing.description, f"--device {selector}")
+    if kind == EXECUTED:
+        listing = _of_chip(selector, executing(profile), profile, seconds)
+        return Choice(listing.spec, executed(listing.description, chip_named(profile)), f"--device {selector}")
     listing = _named(selector, list_vulkan(seconds))
     return Choice(listing.spec, listing.description, f"--device {selector}")
 
 
-def _of_chip(name: str, seconds: float) -> Choice:
-    """Return the device of a chip whose driver compiles without it.
+def _of_chip(selector: str, environment: Mapping[str, str], name: str, seconds: float) -> DeviceListing:
+    """Return the device of a chip whose driver starts without it in a process with these variables.
 
     Raises:
-        DeviceError: the chip is unknown, or its driver is not installed or does not find the chip.
+        DeviceError: the driver does not find the chip.
     """
-    found = list_vulkan(seconds, environment=find(chip_named(name)))
+    found = list_vulkan(seconds, environment=environment)
     if not found.devices:
         why = found.absent or _broken(found.broken) or "no device"
-        raise BrokenDriver(f"--device {COMPILE_ONLY}:{name}: its driver does not start: {why}", found.broken)
+        raise BrokenDriver(f"--device {selector}: its driver does not start: {why}", found.broken)
     listing = found.devices[0]
-    return _compiling(replace(listing.spec, chip=name), listing.description, f"--device {COMPILE_ONLY}:{name}")
+    return replace(listing, spec=replace(listing.spec, chip=name))
 
 
 def _compiling(spec: DeviceSpec, description: DeviceDescription, why: str) -> Choice:

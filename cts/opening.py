@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -25,7 +26,12 @@ def open_device(spec: DeviceSpec, *, watched: bool = False) -> Device:
         from cts.devices.vulkan.device import VulkanDevice
 
         fence_seconds = None if watched else spec.submission_seconds
-        return VulkanDevice(
+        kind: Callable[..., Device] = VulkanDevice
+        if spec.chip and not spec.compiles_only:
+            from cts.devices.executed.device import ExecutedDevice
+
+            kind = partial(ExecutedDevice, model=spec.chip)
+        return kind(
             spec.name,
             spec.index,
             exactly=spec.number >= 0,

@@ -11,8 +11,9 @@ from cts.commands.context import print_json
 from cts.commands.options import add
 from cts.devices.compile_only.chips import installed, obstacles
 from cts.devices.device import DeviceDescription
+from cts.devices.executed.environment import DRIVER as EXECUTED_DRIVER
 from cts.devices.listing import list_vulkan
-from cts.devices.spec import COMPILE_ONLY
+from cts.devices.spec import COMPILE_ONLY, EXECUTED
 from cts.exit_codes import BAD_INPUT
 from cts.judges import best, list_others
 from cts.validators.validator import VALIDATORS
@@ -48,6 +49,8 @@ def _chips() -> Iterator[str]:
     """Yield lines about the chips whose drivers compile without them, and about what other drivers need for that."""
     for chip in installed():
         yield f"{chip.device}: {chip.vendor} {chip.architecture}, driver {chip.driver.name}"
+        if chip.driver.name == EXECUTED_DRIVER:
+            yield f"{EXECUTED}:{chip.name}: the same, and a model of the chip on the CPU executes what the driver submits"
     yield from obstacles().values()
     yield f"    {COMPILE_ONLY} makes the pipelines of a chip that is not there, and runs nothing"
 

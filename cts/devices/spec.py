@@ -11,6 +11,9 @@ EMBEDDED = "embedded"
 COMPILE_ONLY = "compile-only"
 """How ``--device`` names chips whose drivers compile without them; a chip's name follows after a colon."""
 
+EXECUTED = "executed"
+"""How ``--device`` names chips whose drivers' code this suite executes; a chip's name follows after a colon."""
+
 DEFAULT_PROFILE = "universal"
 """The embedded device's default profile."""
 
@@ -29,7 +32,8 @@ class DeviceSpec:
         statistics: whether to collect statistics of compiled code, if the Vulkan driver has them.
         submission_seconds: how long one submission to a Vulkan device may take. Some drivers compile during a submission.
         environment: variables that the process of the device gets besides this process's own, by name.
-        chip: the name of a chip whose driver compiles without it (cts.devices.compile_only); empty for other devices.
+        chip: the name of a chip whose driver compiles without it (cts.devices.compile_only); empty for other devices. Unless the device
+            compiles only, this suite executes what the driver submits (cts.devices.executed).
         compiles_only: whether the device makes pipelines and dispatches nothing.
     """
 
@@ -49,7 +53,7 @@ class DeviceSpec:
     def selector(self) -> str:
         """The value of ``--device`` for this device."""
         if self.chip:
-            return f"{COMPILE_ONLY}:{self.chip}"
+            return f"{COMPILE_ONLY if self.compiles_only else EXECUTED}:{self.chip}"
         if self.number >= 0:
             return str(self.number)
         if self.kind != "embedded":

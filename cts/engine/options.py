@@ -46,8 +46,9 @@ OPTIONS = (
     Option(
         "device",
         "the device to judge: all (every Vulkan device with cooperative matrices), embedded, embedded:PROFILE, spirv-val, part of a Vulkan "
-        "device's name, its UUID or its index, compile-only:CHIP (the driver of a chip compiles without the chip, and nothing runs), or "
-        "compile-only:all (each installed driver, one after another); "
+        "device's name, its UUID or its index, compile-only:CHIP (the driver of a chip compiles without the chip, and nothing runs), "
+        "compile-only:all (each installed driver, one after another), or executed:CHIP (AMD's driver of a chip compiles, and a model of "
+        "the chip on the CPU executes what it submits); "
         "see 'cts devices' (default: the best Vulkan device with cooperative matrices, else embedded). Given several times, or all: the "
         "processes of -n share these devices, which must be identical, and each case is judged on one",
         "DEVICE",

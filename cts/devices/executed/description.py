@@ -1,0 +1,19 @@
+"""How an executed chip is described: as what it is, a model of the chip on the CPU."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cts.devices.capabilities import QUEUE_GRAPHICS
+from cts.devices.compile_only.chips import Chip
+from cts.devices.device import DeviceDescription
+
+
+def executed(description: DeviceDescription, chip: Chip) -> DeviceDescription:
+    """Return the driver's description of the chip, as that of the model: its name says so, it is a CPU, and its queues do not draw."""
+    return replace(
+        description,
+        name=f"{description.name}, executed by this suite's model of {chip.architecture}",
+        limits={**description.limits, "queueFlags": description.limits["queueFlags"] & ~QUEUE_GRAPHICS},
+        extra={**description.extra, "type": "cpu"},
+    )

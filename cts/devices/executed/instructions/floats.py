@@ -1,0 +1,266 @@
+"""Vector instructions on floats, and conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from cts.devices.executed.arithmetic import (
+    F16,
+    F32,
+    ZERO,
+    Format,
+    added,
+    fused,
+    larger,
+    middle,
+    modal,
+    multiplied,
+    odd,
+    rounded,
+    smaller,
+    subtracted,
+    to_integer,
+)
+from cts.devices.executed.arrays import Array
+from cts.devices.executed.instructions.vector import Vector
+from cts.devices.executed.wave import Wave
+
+_FORMATS: Mapping[str, Format] = MappingProxyType({"f16": F16, "f32": F32})
+
+Operation = Callable[..., Array]
+
+
+def _float(names: str, kinds: str, operands: str, exact: Operation, native: Operation | None = None) -> dict[str, Vector]:
+    """Return instructions that round once.
+
+    Args:
+        names: the mnemonics, each without the kind at its end.
+        operands: with ``*`` for the kind.
+        exact, native: see ``modal``.
+    """
+    return {
+        f"{name}_{kind}": Vector(
+            f"{kind} <- {operands.replace('*', kind)}",
+            modal(_FORMATS[kind], exact, native),
+            modal=True,
+        )
+        for name in names.split()
+        for kind in kinds.split()
+    }
+
+
+def _chosen(names: str, kinds: str, operands: int, function: Operation) -> dict[str, Vector]:
+    """Return instructions whose result is one of their operands, or needs no rounding."""
+    return _float(names, kinds, " ".join("*" * operands), function, function)
+
+
+def _through_double(function: Operation) -> tuple[Operation, Operation]:
+    """Return a function of one operand for ``modal``: computed in float64, then rounded."""
+
+    def native(operand: Array) -> Array:
+        result: Array = function(operand.astype(np.float64)).astype(operand.dtype)
+        return result
+
+    return function, native
+
+
+def _square_root(a: Array) -> Array:
+    root = np.sqrt(a)
+    high, low = _split(root)
+    error = np.where(np.isfinite(root), ((a - high * high) - 2 * high * low) - low * low, 0.0)
+    return odd(root, error)
+
+
+def _split(a: Array) -> tuple[Array, Array]:
+    high = (a.view(np.uint64) & np.uint64(0xFFFFFFFFF8000000)).view(np.float64)
+    return high, np.where(np.isfinite(a), a - high, 0.0)
+
+
+def _reciprocal(a: Array) -> Array:
+    quotient = 1.0 / a
+    high, low = _split(quotient)
+    rest = (1.0 - high * a) - low * a
+    error = np.where(np.isfinite(quotient) & (a != 0) & np.isfinite(a), np.where(a < 0, -rest, rest), 0.0)
+    return odd(quotient, error)
+
+
+def _fraction(a: Array) -> Array:
+    # Below 1: at most the number before it.
+    found: Array = np.minimum(a - np.floor(a), np.nextafter(a.dtype.type(1), a.dtype.type(0)))
+    return found
+
+
+def _mantissa(a: Array) -> Array:
+    return np.where(np.isfinite(a), np.frexp(a)[0], a)
+
+
+def _exponent(a: Array) -> Array:
+    return np.where(np.isfinite(a) & (a != 0), np.frexp(a)[1], 0).astype(np.int32)
+
+
+def _scaled(a: Array, exponent: Array) -> Array:
+    return odd(np.ldexp(a.astype(np.float64), exponent.astype(np.int32)), np.zeros(1))
+
+
+def _convert(result: str, operand: str) -> Vector:
+    """Return the conversion of a number to a format, rounded by its mode."""
+    form = _FORMATS[result]
+    source = _FORMATS.get(operand)
+    if source is not None:
+        return Vector(f"{result} <- {operand}", modal(form, lambda a: a, lambda a: a.astype(form.dtype), source), modal=True)
+
+    def integer(wave: Wave, a: Array) -> Array:
+        return rounded(a.astype(np.float64), form.dtype, form.rounding(wave))
+
+    return Vector(f"{result} <- {operand}", integer, modal=True)
+
+
+def _integer(result: str, operand: str, change: Operation = np.trunc) -> Vector:
+    dtype = np.dtype({"i": "<i", "u": "<u"}[result[0]] + str(int(result[1:]) // 8))
+    return Vector(f"{result} <- {operand}", lambda a: to_integer(change(a.astype(np.float64)), dtype))
+
+
+def _byte(number: int) -> Vector:
+    return Vector("f32 <- u32", lambda a: (a >> 8 * number & 0xFF).astype(np.float32))
+
+
+def _packed(low: Array, high: Array) -> Array:
+    return low.view(np.uint16).astype(np.uint32) | high.view(np.uint16).astype(np.uint32) << np.uint32(16)
+
+
+def _packed_towards_zero(wave: Wave, low: Array, high: Array) -> Array:
+    if not F32.denormals(wave) & 1:
+        low, high = F32.flushed(low), F32.flushed(high)
+    return _packed(*(rounded(half.astype(np.float64), F16.dtype, ZERO) for half in (low, high)))
+
+
+_COMPARISONS: Mapping[str, Operation] = MappingProxyType(
+    {
+        "f": lambda a, b: np.zeros(np.broadcast_shapes(a.shape, b.shape), bool),
+        "lt": lambda a, b: a < b,
+        "eq": lambda a, b: a == b,
+        "le": lambda a, b: a <= b,
+        "gt": lambda a, b: a > b,
+        "ge": lambda a, b: a >= b,
+        "t": lambda a, b: np.ones(np.broadcast_shapes(a.shape, b.shape), bool),
+    }
+)
+_OF_INTEGERS: Mapping[str, Operation] = MappingProxyType({**_COMPARISONS, "ne": lambda a, b: a != b})
+_OF_FLOATS: Mapping[str, Operation] = MappingProxyType(
+    {
+        **_COMPARISONS,
+        "lg": lambda a, b: (a < b) | (a > b),
+        "o": lambda a, b: ~(np.isnan(a) | np.isnan(b)),
+        "u": lambda a, b: np.isnan(a) | np.isnan(b),
+        "nge": lambda a, b: ~(a >= b),
+        "nlg": lambda a, b: ~((a < b) | (a > b)),
+        "ngt": lambda a, b: ~(a > b),
+        "nle": lambda a, b: ~(a <= b),
+        "neq": lambda a, b: a != b,
+        "nlt": lambda a, b: ~(a < b),
+    }
+)
+
+
+def _comparison(kind: str, function: Operation) -> Operation:
+    form = _FORMATS.get(kind)
+    if form is None:
+        return lambda _, a, b: function(a, b)
+
+    def compare(wave: Wave, a: Array, b: Array) -> Array:
+        if not form.denormals(wave) & 1:
+            a, b = form.flushed(a), form.flushed(b)
+        return function(a, b)
+
+    return compare
+
+
+def _in_class(form: Format) -> Operation:
+    """Return whether a float is in one of the classes of a mask: NaN (signaling, quiet), then from -infinity to infinity."""
+    quiet = form.unsigned.type(int(form.largest_denormal) + 1 >> 1)
+
+    def member(a: Array, mask: Array) -> Array:
+        bits = a.view(form.unsigned)
+        negative = bits > form.magnitudes
+        magnitude = bits & form.magnitudes
+        size = np.select([magnitude == 0, magnitude <= form.largest_denormal, np.isfinite(a)], [0, 1, 2], 3)
+        place = np.where(np.isnan(a), np.where(bits & quiet, 1, 0), np.where(negative, 5 - size, 6 + size))
+        found: Array = (mask.astype(np.uint32) >> place.astype(np.uint32) & 1).astype(bool)
+        return found
+
+    return member
+
+
+def _compares(prefix: str, result: str) -> dict[str, Vector]:
+    ints = {
+        f"{prefix}_{name}_{kind}": Vector(f"{result} <- {kind} {kind}", function)
+        for kind in ("i16", "u16", "i32", "u32", "i64", "u64")
+        for name, function in _OF_INTEGERS.items()
+        if name not in ("f", "t") or kind[1:] != "16"
+    }
+    floats = {
+        f"{prefix}_{name}_{kind}": Vector(f"{result} <- {kind} {kind}", _comparison(kind, function), modal=True)
+        for kind in _FORMATS
+        for name, function in _OF_FLOATS.items()
+    }
+    masks = {"f16": "u16", "f32": "u32"}
+    classes = {f"{prefix}_class_{kind}": Vector(f"{result} <- {kind} {masks[kind]}", _in_class(form)) for kind, form in _FORMATS.items()}
+    return {**ints, **floats, **classes}
+
+
+COMPARISONS: Mapping[str, Vector] = MappingProxyType({**_compares("v_cmp", "mask"), **_compares("v_cmpx", "exec")})
+
+FLOATS: Mapping[str, Vector] = MappingProxyType(
+    {
+        **_float("v_add", "f16 f32", "* *", added, np.add),
+        **_float("v_sub", "f16 f32", "* *", subtracted, np.subtract),
+        **_float("v_subrev", "f16 f32", "* *", lambda a, b: subtracted(b, a), lambda a, b: b - a),
+        **_float("v_mul", "f16 f32", "* *", multiplied, np.multiply),
+        **_float("v_fma", "f16 f32", "* * *", fused),
+        **_float("v_fmac", "f16 f32", "* * dst:*", fused),
+        **_float("v_fmamk", "f16 f32", "* literal:* *", fused),
+        **_float("v_fmaak", "f16 f32", "* * literal:*", fused),
+        **_chosen("v_min v_min_num", "f16 f32", 2, smaller),
+        **_chosen("v_max v_max_num", "f16 f32", 2, larger),
+        **_chosen("v_min3 v_min3_num", "f16 f32", 3, lambda a, b, c: smaller(smaller(a, b), c)),
+        **_chosen("v_max3 v_max3_num", "f16 f32", 3, lambda a, b, c: larger(larger(a, b), c)),
+        **_chosen("v_med3 v_med3_num", "f16 f32", 3, middle),
+        **_chosen("v_minmax v_minmax_num", "f16 f32", 3, lambda a, b, c: larger(smaller(a, b), c)),
+        **_chosen("v_maxmin v_maxmin_num", "f16 f32", 3, lambda a, b, c: smaller(larger(a, b), c)),
+        **_chosen("v_floor", "f16 f32", 1, np.floor),
+        **_chosen("v_ceil", "f16 f32", 1, np.ceil),
+        **_chosen("v_trunc", "f16 f32", 1, np.trunc),
+        **_chosen("v_rndne", "f16 f32", 1, np.rint),
+        **_chosen("v_fract", "f16 f32", 1, _fraction),
+        **_chosen("v_frexp_mant", "f16 f32", 1, _mantissa),
+        **_float("v_rcp", "f16 f32", "*", *_through_double(_reciprocal)),
+        **_float("v_rcp_iflag", "f32", "*", *_through_double(_reciprocal)),
+        **_float("v_sqrt", "f16 f32", "*", *_through_double(_square_root)),
+        **_float("v_rsq", "f16 f32", "*", *_through_double(lambda a: 1.0 / np.sqrt(a))),
+        **_float("v_exp", "f16 f32", "*", *_through_double(np.exp2)),
+        **_float("v_log", "f16 f32", "*", *_through_double(np.log2)),
+        **_float("v_sin", "f16 f32", "*", *_through_double(lambda a: np.sin(2 * np.pi * (a - np.floor(a))))),
+        **_float("v_cos", "f16 f32", "*", *_through_double(lambda a: np.cos(2 * np.pi * (a - np.floor(a))))),
+        "v_ldexp_f32": Vector("f32 <- f32 i32", modal(F32, _scaled), modal=True),
+        "v_ldexp_f16": Vector("f16 <- f16 i16", modal(F16, _scaled), modal=True),
+        "v_frexp_exp_i32_f32": Vector("i32 <- f32", _exponent),
+        "v_frexp_exp_i16_f16": Vector("i16 <- f16", _exponent),
+        "v_cvt_f16_f32": _convert("f16", "f32"),
+        "v_cvt_f32_f16": _convert("f32", "f16"),
+        "v_cvt_f32_i32": _convert("f32", "i32"),
+        "v_cvt_f32_u32": _convert("f32", "u32"),
+        "v_cvt_f16_i16": _convert("f16", "i16"),
+        "v_cvt_f16_u16": _convert("f16", "u16"),
+        "v_cvt_i32_f32": _integer("i32", "f32"),
+        "v_cvt_u32_f32": _integer("u32", "f32"),
+        "v_cvt_i16_f16": _integer("i16", "f16"),
+        "v_cvt_u16_f16": _integer("u16", "f16"),
+        "v_cvt_floor_i32_f32": _integer("i32", "f32", np.floor),
+        "v_cvt_nearest_i32_f32": _integer("i32", "f32", lambda a: np.floor(a + 0.5)),
+        **{f"v_cvt_f32_ubyte{number}": _byte(number) for number in range(4)},
+        "v_cvt_pk_rtz_f16_f32": Vector("b32 <- f32 f32", _packed_towards_zero, modal=True),
+    }
+)

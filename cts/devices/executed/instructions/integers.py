@@ -1,0 +1,179 @@
+"""Vector instructions on integers and bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from cts.devices.executed.arrays import Array
+from cts.devices.executed.instructions.vector import Vector
+from cts.devices.executed.wave import Wave
+
+_WIDE = np.uint64(32)
+
+
+def _reversed_bits(a: Array) -> Array:
+    bits = np.unpackbits(np.ascontiguousarray(a).view(np.uint8), bitorder="little").reshape(-1, 32)
+    return np.packbits(bits[:, ::-1], axis=1, bitorder="little").view(np.uint32).reshape(a.shape)
+
+
+def _highest_bit(a: Array) -> Array:
+    """Return the number of the highest bit that is set, -1 for 0."""
+    return np.frexp(a.astype(np.float64))[1].astype(np.int32) - 1
+
+
+def _leading_zeros(a: Array) -> Array:
+    return np.where(a == 0, -1, 31 - _highest_bit(a)).astype(np.int32)
+
+
+def _trailing_zeros(a: Array) -> Array:
+    return np.where(a == 0, -1, _highest_bit(a & (~a + np.uint32(1)))).astype(np.int32)
+
+
+def _permuted(a: Array, b: Array, selects: Array) -> Array:
+    """Return four bytes: 0-3 from b, 4-7 from a, 8-11 the sign of every second byte, 12 zero, from 13 on all ones."""
+    both = b.astype(np.uint64) | a.astype(np.uint64) << _WIDE
+    result = np.zeros(np.broadcast_shapes(a.shape, b.shape, selects.shape), np.uint32)
+    for place in range(4):
+        select = (selects >> 8 * place & 0xFF).astype(np.uint64)
+        byte = both >> 8 * np.minimum(select, 7) & 0xFF
+        sign = np.where(both >> 16 * (select & 3) + 15 & 1, 0xFF, 0)
+        chosen = np.where(select < 8, byte, np.where(select < 12, sign, np.where(select == 12, 0, 0xFF)))
+        result |= (chosen.astype(np.uint32) << 8 * place).astype(np.uint32)
+    return result
+
+
+def _extracted_signed(a: Array, offset: Array, width: Array) -> Array:
+    bits = width & 31
+    shifted = (a >> (offset & 31)).astype(np.int64)
+    sign = np.int64(1) << np.maximum(bits, 1).astype(np.int64) - 1
+    field = shifted & (np.int64(1) << bits.astype(np.int64)) - 1
+    return np.where(bits == 0, 0, (field ^ sign) - sign).astype(np.int32)
+
+
+def _aligned(a: Array, b: Array, shift: Array) -> Array:
+    return ((a.astype(np.uint64) << _WIDE | b) >> shift.astype(np.uint64)).astype(np.uint32)
+
+
+def _sum_and_carry(a: Array, b: Array, carry: Array | int = 0) -> tuple[Array, Array]:
+    total = a.astype(np.uint64) + b + np.asarray(carry, np.uint64)
+    return total.astype(np.uint32), total > 0xFFFFFFFF
+
+
+def _difference_and_borrow(a: Array, b: Array, borrow: Array | int = 0) -> tuple[Array, Array]:
+    total = a.astype(np.int64) - b - np.asarray(borrow, np.int64)
+    return total.astype(np.uint32), total < 0
+
+
+def _wide_product(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
+    product = a.astype(np.uint64) * b
+    total = product + c
+    return total, total < product
+
+
+def _wide_signed_product(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
+    product = a.astype(np.int64) * b
+    total = product + c
+    return total, (c < 0) ^ (product < 0) ^ (total < 0)
+
+
+def _counted(first: int) -> Vector:
+    """Return the count of a mask's bits below each lane, added to a number.
+
+    Args:
+        first: the lane of the mask's lowest bit.
+    """
+
+    def below(wave: Wave, mask: Array, base: Array) -> Array:
+        number = np.clip(np.arange(wave.lanes, dtype=np.int64) - first, 0, 32)
+        lower = ((np.int64(1) << number) - 1).astype(np.uint32)
+        total: Array = base + np.bitwise_count(mask & lower)
+        return total
+
+    return Vector("u32 <- u32 u32", below, modal=True)
+
+
+def _of_kinds(name: str, kinds: str, operands: int, function: Callable[..., Array]) -> dict[str, Vector]:
+    """Return the same instruction for several kinds; its name ends in each."""
+    return {f"{name}_{kind}": Vector(f"{kind} <- {' '.join([kind] * operands)}", function) for kind in kinds.split()}
+
+
+def _with(name: str, kinds: str, operands: str, function: Callable[..., Array]) -> dict[str, Vector]:
+    return {f"{name}_{kind}": Vector(f"{kind} <- {operands.replace('*', kind)}", function) for kind in kinds.split()}
+
+
+INTEGERS: Mapping[str, Vector] = MappingProxyType(
+    {
+        **_of_kinds("v_mov", "b32 b16", 1, lambda a: a),
+        **_of_kinds("v_not", "b32 b16", 1, lambda a: ~a),
+        **_of_kinds("v_and", "b32 b16", 2, lambda a, b: a & b),
+        **_of_kinds("v_or", "b32 b16", 2, lambda a, b: a | b),
+        **_of_kinds("v_xor", "b32 b16", 2, lambda a, b: a ^ b),
+        "v_xnor_b32": Vector("b32 <- b32 b32", lambda a, b: ~(a ^ b)),
+        **_of_kinds("v_or3", "b32", 3, lambda a, b, c: a | b | c),
+        **_of_kinds("v_xor3", "b32", 3, lambda a, b, c: a ^ b ^ c),
+        "v_and_or_b32": Vector("b32 <- b32 b32 b32", lambda a, b, c: a & b | c),
+        **_of_kinds("v_add_nc", "u32 i32 u16 i16", 2, lambda a, b: a + b),
+        **_of_kinds("v_sub_nc", "u32 i32 u16 i16", 2, lambda a, b: a - b),
+        **_of_kinds("v_subrev_nc", "u32", 2, lambda a, b: b - a),
+        "v_add3_u32": Vector("u32 <- u32 u32 u32", lambda a, b, c: a + b + c),
+        "v_xad_u32": Vector("u32 <- u32 u32 u32", lambda a, b, c: (a ^ b) + c),
+        "v_lshl_add_u32": Vector("u32 <- u32 u32 u32", lambda a, b, c: (a << (b & 31)) + c),
+        "v_add_lshl_u32": Vector("u32 <- u32 u32 u32", lambda a, b, c: (a + b) << (c & 31)),
+        "v_lshl_or_b32": Vector("b32 <- b32 b32 b32", lambda a, b, c: a << (b & 31) | c),
+        "v_add_co_u32": Vector("u32 mask <- u32 u32", _sum_and_carry),
+        "v_sub_co_u32": Vector("u32 mask <- u32 u32", _difference_and_borrow),
+        "v_subrev_co_u32": Vector("u32 mask <- u32 u32", lambda a, b: _difference_and_borrow(b, a)),
+        "v_add_co_ci_u32": Vector("u32 mask <- u32 u32 mask", _sum_and_carry),
+        "v_sub_co_ci_u32": Vector("u32 mask <- u32 u32 mask", _difference_and_borrow),
+        "v_subrev_co_ci_u32": Vector("u32 mask <- u32 u32 mask", lambda a, b, c: _difference_and_borrow(b, a, c)),
+        "v_mul_lo_u32": Vector("u32 <- u32 u32", lambda a, b: a * b),
+        "v_mul_lo_u16": Vector("u16 <- u16 u16", lambda a, b: a * b),
+        "v_mul_hi_u32": Vector("u32 <- u32 u32", lambda a, b: (a.astype(np.uint64) * b >> _WIDE).astype(np.uint32)),
+        "v_mul_hi_i32": Vector("i32 <- i32 i32", lambda a, b: (a.astype(np.int64) * b >> 32).astype(np.int32)),
+        "v_mul_u32_u24": Vector("u32 <- u32 u32", lambda a, b: (a & 0xFFFFFF) * (b & 0xFFFFFF)),
+        "v_mul_i32_i24": Vector("i32 <- i32 i32", lambda a, b: (a << 8 >> 8) * (b << 8 >> 8)),
+        "v_mad_u32_u24": Vector("u32 <- u32 u32 u32", lambda a, b, c: (a & 0xFFFFFF) * (b & 0xFFFFFF) + c),
+        "v_mad_i32_i24": Vector("i32 <- i32 i32 i32", lambda a, b, c: (a << 8 >> 8) * (b << 8 >> 8) + c),
+        "v_mad_u16": Vector("u16 <- u16 u16 u16", lambda a, b, c: a * b + c),
+        "v_mad_i16": Vector("i16 <- i16 i16 i16", lambda a, b, c: a * b + c),
+        "v_mad_u32_u16": Vector("u32 <- u16 u16 u32", lambda a, b, c: a.astype(np.uint32) * b + c),
+        "v_mad_i32_i16": Vector("i32 <- i16 i16 i32", lambda a, b, c: a.astype(np.int32) * b + c),
+        **dict.fromkeys(("v_mad_u64_u32", "v_mad_co_u64_u32"), Vector("u64 mask <- u32 u32 u64", _wide_product)),
+        **dict.fromkeys(("v_mad_i64_i32", "v_mad_co_i64_i32"), Vector("i64 mask <- i32 i32 i64", _wide_signed_product)),
+        **_of_kinds("v_min", "u32 i32 u16 i16", 2, np.minimum),
+        **_of_kinds("v_max", "u32 i32 u16 i16", 2, np.maximum),
+        **_of_kinds("v_min3", "u32 i32 u16 i16", 3, lambda a, b, c: np.minimum(np.minimum(a, b), c)),
+        **_of_kinds("v_max3", "u32 i32 u16 i16", 3, lambda a, b, c: np.maximum(np.maximum(a, b), c)),
+        **_of_kinds("v_med3", "u32 i32 u16 i16", 3, lambda a, b, c: np.maximum(np.minimum(a, b), np.minimum(np.maximum(a, b), c))),
+        **_of_kinds("v_maxmin", "u32 i32", 3, lambda a, b, c: np.minimum(np.maximum(a, b), c)),
+        **_of_kinds("v_minmax", "u32 i32", 3, lambda a, b, c: np.maximum(np.minimum(a, b), c)),
+        **_with("v_lshlrev", "b32 b16", "* *", lambda a, b: b << (a & b.itemsize * 8 - 1)),
+        **_with("v_lshrrev", "b32 b16", "* *", lambda a, b: b >> (a & b.itemsize * 8 - 1)),
+        **_with("v_ashrrev", "i32 i16", "* *", lambda a, b: b >> (a & b.itemsize * 8 - 1)),
+        **_with("v_lshlrev", "b64", "b32 *", lambda a, b: b << (a & 63)),
+        **_with("v_lshrrev", "b64", "b32 *", lambda a, b: b >> (a & 63)),
+        **_with("v_ashrrev", "i64", "i32 *", lambda a, b: b >> (a & 63)),
+        "v_bfe_u32": Vector("u32 <- u32 u32 u32", lambda a, b, c: a >> (b & 31) & (np.uint32(1) << (c & 31)) - np.uint32(1)),
+        "v_bfe_i32": Vector("i32 <- i32 u32 u32", _extracted_signed),
+        "v_bfi_b32": Vector("b32 <- b32 b32 b32", lambda a, b, c: a & b | ~a & c),
+        "v_bfm_b32": Vector("b32 <- b32 b32", lambda a, b: ((np.uint32(1) << (a & 31)) - np.uint32(1)) << (b & 31)),
+        "v_alignbit_b32": Vector("b32 <- b32 b32 b32", lambda a, b, c: _aligned(a, b, c & 31)),
+        "v_alignbyte_b32": Vector("b32 <- b32 b32 b32", lambda a, b, c: _aligned(a, b, 8 * (c & 3))),
+        "v_perm_b32": Vector("b32 <- b32 b32 b32", _permuted),
+        "v_bfrev_b32": Vector("b32 <- b32", _reversed_bits),
+        "v_clz_i32_u32": Vector("i32 <- u32", _leading_zeros),
+        "v_ctz_i32_b32": Vector("i32 <- b32", _trailing_zeros),
+        "v_bcnt_u32_b32": Vector("u32 <- b32 u32", lambda a, b: np.bitwise_count(a) + b),
+        "v_mbcnt_lo_u32_b32": _counted(0),
+        "v_mbcnt_hi_u32_b32": _counted(32),
+        "v_cndmask_b32": Vector("b32 <- b32 b32 mask", lambda a, b, mask: np.where(mask, b, a)),
+        "v_cndmask_b16": Vector("b16 <- b16 b16 mask", lambda a, b, mask: np.where(mask, b, a)),
+        "v_cvt_i32_i16": Vector("i32 <- i16", lambda a: a.astype(np.int32)),
+        "v_cvt_u32_u16": Vector("u32 <- u16", lambda a: a.astype(np.uint32)),
+        "v_pack_b32_f16": Vector("b32 <- b16 b16", lambda a, b: a.astype(np.uint32) | b.astype(np.uint32) << np.uint32(16)),
+        "v_sad_u32": Vector("u32 <- u32 u32 u32", lambda a, b, c: np.where(a > b, a - b, b - a) + c),
+    }
+)

@@ -1,0 +1,259 @@
+"""Scalar instructions: they compute one value for the whole wave."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from cts.devices.executed.encoding.decoder import Instruction
+from cts.devices.executed.instructions.floats import COMPARISONS, FLOATS
+from cts.devices.executed.instructions.meaning import Step
+from cts.devices.executed.instructions.vector import computing
+from cts.devices.executed.operands import KINDS, LITERAL, scalar, vector, write_scalar
+from cts.devices.executed.wave import EXEC, Wave
+
+_SOURCES = ("ssrc0", "ssrc1")
+_M32, _M64 = (1 << 32) - 1, (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A scalar instruction on numbers.
+
+    Attributes:
+        signature: ``RESULT <- OPERANDS``, kinds as in operands.py; ``scc`` as a result is the condition code alone, as an operand its old
+            value; ``dst:KIND`` is the old value of the destination, ``simm:KIND`` the instruction's own 16 bits, with their sign.
+        function: takes numbers, returns a number whose lowest bits are the result; a pair, if ``scc`` is ``returned``.
+        scc: how SCC is set: empty for not at all, ``nonzero`` for whether the result is not 0, ``returned``.
+    """
+
+    signature: str
+    function: Callable[..., Any]
+    scc: str = ""
+
+    def __call__(self, instruction: Instruction) -> Step:
+        result, _, operands = self.signature.partition(" <- ")
+        reads: list[Callable[[Wave], int]] = []
+        place = 0
+        for operand in operands.split():
+            where, _, name = operand.rpartition(":")
+            if name == "scc":
+                reads.append(lambda wave: wave.scc)
+                continue
+            kind = KINDS[name]
+            if where == "simm":
+                reads.append(_immediate(instruction["simm16"], kind.name[0] == "u"))
+                continue
+            code = instruction["sdst" if where == "dst" else _SOURCES[place]]
+            place += where == ""
+            reads.append(scalar(code, kind.bits, instruction.literal, kind.name[0] == "i"))
+        function, scc = self.function, self.scc
+        if result == "scc":
+
+            def compare(wave: Wave) -> None:
+                wave.scc = int(function(*[read(wave) for read in reads]))
+
+            return compare
+        bits = KINDS[result].bits
+        write, mask = write_scalar(instruction["sdst"], max(bits, 32)), (1 << bits) - 1
+
+        def compute(wave: Wave) -> None:
+            value = function(*[read(wave) for read in reads])
+            if scc == "returned":
+                value, condition = value
+                wave.scc = int(condition)
+            elif scc:
+                wave.scc = int(value & mask != 0)
+            write(wave, value & mask)
+
+        return compute
+
+
+def _immediate(bits: int, unsigned: bool = False) -> Callable[[Wave], int]:
+    value = bits if unsigned else (bits ^ 0x8000) - 0x8000
+    return lambda _: value
+
+
+@dataclass(frozen=True)
+class SaveExec:
+    """A scalar instruction that saves EXEC and computes a new one."""
+
+    bits: int
+    function: Callable[[int, int], int]
+    writes_new: bool = False
+
+    def __call__(self, instruction: Instruction) -> Step:
+        read, write_old = scalar(instruction["ssrc0"], self.bits, instruction.literal), write_scalar(instruction["sdst"], self.bits)
+        read_exec, write_exec = scalar(EXEC, self.bits), write_scalar(EXEC, self.bits)
+        mask = (1 << self.bits) - 1
+
+        def step(wave: Wave) -> None:
+            old, source = read_exec(wave), read(wave)
+            new = self.function(source, old) & mask
+            write_exec(wave, new)
+            write_old(wave, new if self.writes_new else old)
+            wave.scc = int(new != 0)
+
+        return step
+
+
+@dataclass(frozen=True)
+class ScalarFloat:
+    """A scalar instruction on floats, with the arithmetic of a vector instruction."""
+
+    name: str
+
+    def __call__(self, instruction: Instruction) -> Step:
+        of_vector = {**FLOATS, **COMPARISONS}[self.name]
+        result, _, operands = of_vector.signature.partition(" <- ")
+        reads = []
+        place = 0
+        for operand in operands.split():
+            where, _, name = operand.rpartition(":")
+            code = {"dst": instruction["sdst"] if "sdst" in instruction.fields else 0, "literal": LITERAL}.get(where)
+            if code is None:
+                code, place = instruction[_SOURCES[place]], place + 1
+            reads.append(vector(code, KINDS[name], instruction.literal, high=self.name == "v_cvt_f32_f16" and "hi" in instruction.mnemonic))
+        value = computing(of_vector.function, reads, of_vector.modal)
+        if result == "mask":
+
+            def compare(wave: Wave) -> None:
+                wave.scc = int(value(wave)[0])
+
+            return compare
+        write = write_scalar(instruction["sdst"], 32)
+        unsigned = np.dtype(f"<u{KINDS[result].bits // 8}")
+        return lambda wave: write(wave, int(value(wave).view(unsigned)[0]))
+
+
+def _sum(a: int, b: int, carry: int = 0) -> tuple[int, bool]:
+    return a + b + carry, a + b + carry > _M32
+
+
+def _difference(a: int, b: int, borrow: int = 0) -> tuple[int, bool]:
+    return a - b - borrow, a < b + borrow
+
+
+def _signed_sum(a: int, b: int) -> tuple[int, bool]:
+    return a + b, not -(1 << 31) <= a + b < 1 << 31
+
+
+def _extracted(value: int, field: int, bits: int, signed: bool) -> int:
+    offset, width = field & bits - 1, field >> 16 & 0x7F
+    found = value >> offset & (1 << width) - 1
+    return found - (1 << width) if signed and width and found >> width - 1 & 1 else found
+
+
+def _twice_each_bit(a: int) -> int:
+    return int("".join(bit * 2 for bit in f"{a:032b}"), 2)
+
+
+def _logic(names: Mapping[str, Callable[[int, int], int]]) -> dict[str, Scalar]:
+    return {
+        f"s_{name}_b{bits}": Scalar(f"b{bits} <- b{bits} b{bits}", function, "nonzero")
+        for name, function in names.items()
+        for bits in (32, 64)
+    }
+
+
+_LOGIC: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
+    {
+        "and": operator.and_,
+        "or": operator.or_,
+        "xor": operator.xor,
+        "nand": lambda a, b: ~(a & b),
+        "nor": lambda a, b: ~(a | b),
+        "xnor": lambda a, b: ~(a ^ b),
+        "and_not1": lambda a, b: a & ~b,
+        "or_not1": lambda a, b: a | ~b,
+    }
+)
+_FOR_EXEC: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
+    {**_LOGIC, "and_not0": lambda a, b: ~a & b, "or_not0": lambda a, b: ~a | b}
+)
+_COMPARE: Mapping[str, Callable[[int, int], bool]] = MappingProxyType(
+    {"eq": operator.eq, "lg": operator.ne, "gt": operator.gt, "ge": operator.ge, "lt": operator.lt, "le": operator.le}
+)
+_FLOAT_NAMES = {
+    **{f"s_{name}": f"v_{name}" for name in ("add_f32", "sub_f32", "mul_f32", "fmac_f32", "fmaak_f32", "fmamk_f32")},
+    **{f"s_{name}": f"v_{name}" for name in ("add_f16", "sub_f16", "mul_f16", "fmac_f16", "cvt_pk_rtz_f16_f32")},
+    **{f"s_{name}_{kind}": f"v_{name}_{kind}" for name in ("ceil", "floor", "trunc", "rndne") for kind in ("f16", "f32")},
+    **{f"s_{name}_{kind}": f"v_{name}_{kind}" for name in ("min", "max", "min_num", "max_num") for kind in ("f16", "f32")},
+    **{f"s_{name}": f"v_{name}" for name in ("cvt_f32_i32", "cvt_f32_u32", "cvt_i32_f32", "cvt_u32_f32", "cvt_f16_f32", "cvt_f32_f16")},
+    "s_cvt_hi_f32_f16": "v_cvt_f32_f16",
+    **{
+        f"s_cmp_{name}_{kind}": f"v_cmp_{name}_{kind}"
+        for name in ("lt", "eq", "le", "gt", "lg", "ge", "o", "u", "nge", "nlg", "ngt", "nle", "neq", "nlt")
+        for kind in ("f16", "f32")
+    },
+}
+
+SCALARS: Mapping[str, Scalar | SaveExec | ScalarFloat] = MappingProxyType(
+    {
+        **_logic(_LOGIC),
+        **{f"s_{name}_saveexec_b{bits}": SaveExec(bits, function) for name, function in _FOR_EXEC.items() for bits in (32, 64)},
+        **{f"s_{name}_wrexec_b{bits}": SaveExec(bits, _FOR_EXEC[name], True) for name in ("and_not0", "and_not1") for bits in (32, 64)},
+        **{f"s_cmp_{name}_{kind}": Scalar(f"scc <- {kind} {kind}", f) for name, f in _COMPARE.items() for kind in ("i32", "u32")},
+        **{f"s_cmp_{name}_u64": Scalar("scc <- u64 u64", _COMPARE[name]) for name in ("eq", "lg")},
+        **{f"s_cmpk_{name}_{kind}": Scalar(f"scc <- dst:{kind} simm:{kind}", f) for name, f in _COMPARE.items() for kind in ("i32", "u32")},
+        **{name: ScalarFloat(of) for name, of in _FLOAT_NAMES.items()},
+        **dict.fromkeys(("s_add_u32", "s_add_co_u32"), Scalar("u32 <- u32 u32", _sum, "returned")),
+        **dict.fromkeys(("s_sub_u32", "s_sub_co_u32"), Scalar("u32 <- u32 u32", _difference, "returned")),
+        **dict.fromkeys(("s_add_i32", "s_add_co_i32"), Scalar("i32 <- i32 i32", _signed_sum, "returned")),
+        **dict.fromkeys(("s_sub_i32", "s_sub_co_i32"), Scalar("i32 <- i32 i32", lambda a, b: _signed_sum(a, -b), "returned")),
+        **dict.fromkeys(("s_addc_u32", "s_add_co_ci_u32"), Scalar("u32 <- u32 u32 scc", _sum, "returned")),
+        **dict.fromkeys(("s_subb_u32", "s_sub_co_ci_u32"), Scalar("u32 <- u32 u32 scc", _difference, "returned")),
+        **dict.fromkeys(("s_addk_i32", "s_addk_co_i32"), Scalar("i32 <- dst:i32 simm:i32", _signed_sum, "returned")),
+        "s_mulk_i32": Scalar("i32 <- dst:i32 simm:i32", operator.mul),
+        "s_movk_i32": Scalar("i32 <- simm:i32", lambda a: a),
+        "s_cmovk_i32": Scalar("i32 <- simm:i32 dst:i32 scc", lambda a, old, scc: a if scc else old),
+        "s_add_nc_u64": Scalar("u64 <- u64 u64", operator.add),
+        "s_sub_nc_u64": Scalar("u64 <- u64 u64", operator.sub),
+        "s_mul_u64": Scalar("u64 <- u64 u64", operator.mul),
+        "s_mul_i32": Scalar("i32 <- i32 i32", operator.mul),
+        "s_mul_hi_u32": Scalar("u32 <- u32 u32", lambda a, b: a * b >> 32),
+        "s_mul_hi_i32": Scalar("i32 <- i32 i32", lambda a, b: a * b >> 32),
+        "s_absdiff_i32": Scalar("i32 <- i32 i32", lambda a, b: abs(a - b), "nonzero"),
+        "s_abs_i32": Scalar("i32 <- i32", abs, "nonzero"),
+        **{
+            f"s_lshl{n}_add_u32": Scalar("u32 <- u32 u32", lambda a, b, n=n: ((a << n) + b, (a << n) + b > _M32), "returned")
+            for n in range(1, 5)
+        },
+        **{f"s_lshl_b{n}": Scalar(f"b{n} <- b{n} b32", lambda a, b, n=n: a << (b & n - 1), "nonzero") for n in (32, 64)},
+        **{f"s_lshr_b{n}": Scalar(f"b{n} <- b{n} b32", lambda a, b, n=n: a >> (b & n - 1), "nonzero") for n in (32, 64)},
+        **{f"s_ashr_i{n}": Scalar(f"i{n} <- i{n} b32", lambda a, b, n=n: a >> (b & n - 1), "nonzero") for n in (32, 64)},
+        **{f"s_bfe_u{n}": Scalar(f"u{n} <- u{n} b32", lambda a, b, n=n: _extracted(a, b, n, False), "nonzero") for n in (32, 64)},
+        **{f"s_bfe_i{n}": Scalar(f"i{n} <- u{n} b32", lambda a, b, n=n: _extracted(a, b, n, True), "nonzero") for n in (32, 64)},
+        **{f"s_bfm_b{n}": Scalar(f"b{n} <- b32 b32", lambda a, b, n=n: ((1 << (a & n - 1)) - 1) << (b & n - 1)) for n in (32, 64)},
+        **{f"s_mov_b{n}": Scalar(f"b{n} <- b{n}", lambda a: a) for n in (32, 64)},
+        **{f"s_cmov_b{n}": Scalar(f"b{n} <- b{n} dst:b{n} scc", lambda a, old, scc: a if scc else old) for n in (32, 64)},
+        **{f"s_cselect_b{n}": Scalar(f"b{n} <- b{n} b{n} scc", lambda a, b, scc: a if scc else b) for n in (32, 64)},
+        **{f"s_not_b{n}": Scalar(f"b{n} <- b{n}", operator.invert, "nonzero") for n in (32, 64)},
+        **{f"s_brev_b{n}": Scalar(f"b{n} <- b{n}", lambda a, n=n: int(f"{a:0{n}b}"[::-1], 2)) for n in (32, 64)},
+        **{f"s_ctz_i32_b{n}": Scalar(f"i32 <- b{n}", lambda a: (a & -a).bit_length() - 1) for n in (32, 64)},
+        **{f"s_clz_i32_u{n}": Scalar(f"i32 <- u{n}", lambda a, n=n: n - a.bit_length() if a else -1) for n in (32, 64)},
+        **{f"s_bcnt0_i32_b{n}": Scalar(f"i32 <- b{n}", lambda a, n=n: n - a.bit_count(), "nonzero") for n in (32, 64)},
+        **{f"s_bcnt1_i32_b{n}": Scalar(f"i32 <- b{n}", int.bit_count, "nonzero") for n in (32, 64)},
+        **{f"s_bitset0_b{n}": Scalar(f"b{n} <- b32 dst:b{n}", lambda a, old, n=n: old & ~(1 << (a & n - 1))) for n in (32, 64)},
+        **{f"s_bitset1_b{n}": Scalar(f"b{n} <- b32 dst:b{n}", lambda a, old, n=n: old | 1 << (a & n - 1)) for n in (32, 64)},
+        **{f"s_bitcmp0_b{n}": Scalar(f"scc <- b{n} b32", lambda a, b, n=n: not a >> (b & n - 1) & 1) for n in (32, 64)},
+        **{f"s_bitcmp1_b{n}": Scalar(f"scc <- b{n} b32", lambda a, b, n=n: a >> (b & n - 1) & 1) for n in (32, 64)},
+        "s_bitreplicate_b64_b32": Scalar("b64 <- b32", _twice_each_bit),
+        **{
+            f"s_{name}_{kind}": Scalar(f"{kind} <- {kind} {kind}", lambda a, b, c=c: (a, True) if c(a, b) else (b, False), "returned")
+            for name, c in (("min", operator.lt), ("max", operator.gt))
+            for kind in ("i32", "u32")
+        },
+        "s_sext_i32_i8": Scalar("i32 <- b32", lambda a: (a & 0xFF ^ 0x80) - 0x80),
+        "s_sext_i32_i16": Scalar("i32 <- b32", lambda a: (a & 0xFFFF ^ 0x8000) - 0x8000),
+        "s_pack_ll_b32_b16": Scalar("b32 <- b32 b32", lambda a, b: a & 0xFFFF | b << 16),
+        "s_pack_lh_b32_b16": Scalar("b32 <- b32 b32", lambda a, b: a & 0xFFFF | b & 0xFFFF0000),
+        "s_pack_hh_b32_b16": Scalar("b32 <- b32 b32", lambda a, b: a >> 16 | b & 0xFFFF0000),
+        "s_pack_hl_b32_b16": Scalar("b32 <- b32 b32", lambda a, b: a >> 16 | b << 16),
+    }
+)

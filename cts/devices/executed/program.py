@@ -1,0 +1,76 @@
+"""The machine code of a shader as blocks of prepared functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from cts.devices.executed.encoding.decoder import LONGEST, Instruction, load_encoding
+from cts.devices.executed.errors import NotModelled
+from cts.devices.executed.instructions.control import ENDINGS, Ending
+from cts.devices.executed.instructions.meaning import Step
+from cts.devices.executed.instructions.table import prepare
+from cts.devices.executed.memory import ADDRESSES, Memory
+
+_PREPARED = 1 << 14
+"""How many different instructions to keep prepared."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Instructions that are executed one after another, and the one that decides what comes next."""
+
+    steps: tuple[Step, ...]
+    end: Ending
+
+
+class Program:
+    """The blocks of a shader by the address of their first instruction, decoded when they are reached.
+
+    Raises:
+        NotModelled: from ``block``: an instruction is not modelled.
+    """
+
+    def __init__(self, memory: Memory, generation: str) -> None:
+        self._memory, self._generation = memory, generation
+        self._blocks: dict[int, Block] = {}
+
+    def block(self, address: int) -> Block:
+        """Return the block that begins at an address."""
+        found = self._blocks.get(address)
+        if found is None:
+            found = self._blocks[address] = self._decoded(address)
+        return found
+
+    def _decoded(self, address: int) -> Block:
+        steps: list[Step] = []
+        while True:
+            instruction, words = self._instruction(address)
+            address += 4 * instruction.words
+            ending = ENDINGS.get(instruction.mnemonic)
+            if ending is not None:
+                return Block(tuple(steps), ending(instruction, address))
+            step = _prepared(words[: instruction.words], self._generation)
+            if step is not None:
+                steps.append(step)
+
+    def _instruction(self, address: int) -> tuple[Instruction, tuple[int, ...]]:
+        buffer = self._memory.at(address, 4)
+        start = (address & ADDRESSES) - buffer.first
+        words = tuple(buffer.words[start // 4 : start // 4 + LONGEST].tolist())
+        return _decode(words, self._generation), words
+
+
+@lru_cache(_PREPARED)
+def _decode(words: tuple[int, ...], generation: str) -> Instruction:
+    return load_encoding(generation).decode((*words, *(0,) * (LONGEST - len(words))))
+
+
+@lru_cache(_PREPARED)
+def _prepared(words: tuple[int, ...], generation: str) -> Step | None:
+    instruction = _decode(words, generation)
+    try:
+        return prepare(instruction, generation)
+    except NotModelled as error:
+        shown = " ".join(f"{word:08x}" for word in words)
+        raise NotModelled(error.part, f"{error.how} ({instruction.mnemonic or 'a pair'}: {shown} on {generation})".strip()) from None

@@ -157,7 +157,7 @@ class Judging:
         effort = settings.effort(case, self._budget, foretold=self._selection.foretold is not None)
         result = judge(case, self._holder, settings.front_end, settings.tier, attempt, effort)
         aside = replace(aside, first=tried(result, alone=False))
-        if result.verdict in SET_ASIDE and not settings.known.settles(result, case):
+        if result.verdict in SET_ASIDE and not self._settles(result, case):
             yield aside
             self._control.require(case.id)
             return
@@ -193,6 +193,13 @@ class Judging:
             self._check_parent()
             self._journal.append(result)
         yield Judged(result, start)
+
+    def _settles(self, result: CaseResult, case: Case) -> bool:
+        """Tell whether a known failure needs no second run alone. Where nothing runs on a device, no other process can cause one."""
+        known = self._settings.known
+        if self._settings.description.compiles_only and known.judged(result, case).verdict is Verdict.KNOWN_FAIL:
+            return True
+        return known.settles(result, case)
 
     def _hold(self, aside: SetAside) -> Iterator[Claim]:
         """Keep a failure. When there are enough for a fresh process, judge them again."""

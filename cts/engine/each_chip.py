@@ -68,6 +68,7 @@ def run_each(chips: Sequence[str], arguments: Sequence[str], reports: Path | Non
         arguments: the arguments of the command line.
         reports: the report directory, in which each chip gets a folder; None if results are not kept.
         cache: pytest's cache folder, in which each chip gets one: another chip's failures are not the last ones of this chip.
+            Empty without a cache (``-p no:cacheprovider``).
         stops: whether the first chip with a failed case is the last (``-x``).
 
     Returns:
@@ -79,7 +80,7 @@ def run_each(chips: Sequence[str], arguments: Sequence[str], reports: Path | Non
     codes: dict[str, int] = {}
     for chip in chips:
         print(f"== {COMPILE_ONLY}:{chip}", flush=True)
-        own = [f"{_DEVICE}={COMPILE_ONLY}:{chip}", f"--override-ini=cache_dir={cache}/{chip}"]
+        own = [f"{_DEVICE}={COMPILE_ONLY}:{chip}", *([f"--override-ini=cache_dir={cache}/{chip}"] if cache else [])]
         own += [] if reports is None else [f"{_REPORTS}={reports / chip}"]
         codes[chip] = _run([sys.executable, "-m", "pytest", *_of_chip(arguments, chip), *own])
         if codes[chip] < 0:

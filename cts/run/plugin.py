@@ -143,9 +143,9 @@ def _configure(config: pytest.Config) -> None:
         check_unconcerned(root, names)
         return
     if chips := chips_of(options["device"] or ()):
-        arguments = check_named(options["device"], config.invocation_params.args)
         kept = options["report_dir"] and directory / options["report_dir"]
-        code = run_each(chips, arguments, kept, config.getini("cache_dir"), stops=config.getoption("maxfail") == 1)
+        cache = config.getini("cache_dir") if config.pluginmanager.has_plugin("cacheprovider") else ""
+        code = run_each(chips, check_named(options["device"], config.invocation_params.args), kept, cache, config.getoption("maxfail") == 1)
         pytest.exit(f"chips were judged one after another: {', '.join(chips)}", returncode=code)
     if request.everything:
         # The whole suite includes everything else that is named in it; pytest would collect that twice.

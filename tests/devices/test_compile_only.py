@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from types import MappingProxyType
 
@@ -24,7 +25,7 @@ from cts.verdict.verdict import Verdict
 from generators.casebook import expand
 from generators.kernel import Dispatch, Kernel, Outcome
 from tests.runner.conftest import Scripted, holding
-from tests.suite import casebook
+from tests.suite import REPOSITORY, casebook
 
 OPTIONS = dict.fromkeys(("tier", "device", "front_end", "validation", "embedded_mapping", "step_timeout", "isolation"))
 NO_OP = {"VK_DRIVER_FILES": "/radeon_icd.json", "AMDGPU_GPU_ID": "gfx1201", "LD_PRELOAD": "/libnoop.so"}
@@ -184,3 +185,29 @@ def test_a_signal_reaches_the_run_of_a_chip_once_and_the_run_ends_in_its_own_way
     with ending(), pytest.raises(Ended):
         each_chip._run([sys.executable, "-c", program, str(tmp_path / "report")])
     assert (tmp_path / "report").exists()
+
+
+def test_a_run_without_a_cache_gives_its_chips_none(monkeypatch):
+    commands = []
+    monkeypatch.setattr(each_chip, "_run", lambda command: commands.append(command) or 0)
+    run_each(("bmg",), [], None, "")
+    assert not any(argument.startswith("--override-ini") for argument in commands[0])
+
+
+@pytest.mark.parametrize("options", [(), ("-p", "no:cacheprovider")])
+def test_the_command_line_takes_several_chips(options):
+    """Without a driver, the run of each chip says what to install. With one, it has no case to judge."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "cts",
+        "-k",
+        "no_such_case",
+        "--device=compile-only:bmg",
+        "--device=compile-only:lnl",
+        *options,
+    ]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode in (2, 5), done.stdout + done.stderr
+    assert "chips were judged one after another: bmg, lnl" in done.stdout + done.stderr

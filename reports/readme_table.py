@@ -106,8 +106,10 @@ def _of_chips(found: Sequence[Run]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for run in found:
         device, counts = run.meta["device"], run.verdicts
-        others = [f"{count:,} {verdict}" for verdict, count in sorted(counts.items()) if verdict not in ("compiled", "known_fail")]
-        told = (device["property_rows"], sum(counts.values()), counts.get("compiled", 0), counts.get("known_fail", 0))
+        own = ("compiled", "known_fail", "not_supported")
+        others = [f"{count:,} {verdict}" for verdict, count in sorted(counts.items()) if verdict not in own]
+        supported = sum(counts.values()) - counts.get("not_supported", 0)
+        told = (device["property_rows"], supported, counts.get("compiled", 0), counts.get("known_fail", 0))
         rows.append((f"`{run.folder}`", f"{device['name']}, {device['driver']}", *(f"{number:,}" for number in told), ", ".join(others)))
     return rows
 

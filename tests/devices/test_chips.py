@@ -32,6 +32,8 @@ class Machine:
     def __init__(self, folder: Path, *files: str) -> None:
         self.folder = folder
         (folder / "icd.d").mkdir()
+        # The loader looks for the folder vulkan/icd.d.
+        (folder / "vulkan").symlink_to(folder)
         (folder / "bin").mkdir()
         for file in files:
             self.add(file)
@@ -45,7 +47,7 @@ class Machine:
 
     def environment(self, **more: str) -> dict[str, str]:
         return {
-            "VK_DRIVER_FILES": str(self.folder / "icd.d"),
+            "XDG_DATA_DIRS": str(self.folder),
             "LD_LIBRARY_PATH": str(self.folder / "lib"),
             "XDG_CACHE_HOME": str(self.folder / "cache"),
             "PATH": str(self.folder / "bin"),
@@ -92,7 +94,7 @@ def test_the_environment_starts_one_driver_over_its_library(bare, name):
     chip = chip_named(name)
     machine = bare(*whole(chip))
     found = find(chip, machine.environment())
-    manifest, library = (str(machine.folder / file) for file in whole(chip))
+    manifest, library = str(machine.folder / "vulkan" / whole(chip)[0]), str(machine.folder / whole(chip)[1])
     assert found == {"VK_DRIVER_FILES": manifest, "LD_PRELOAD": library, "MESA_SHADER_CACHE_DISABLE": "true", **chip.variables}
 
 

@@ -1,4 +1,4 @@
-"""The messages that a driver sends while it works: those of one step, so that they belong to the call that fails."""
+"""Collects the messages that a driver sends during one step, so they belong to the call that fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the machine lacks to start a driver without its hardware, and the sentence that says what to install."""
+"""Names the parts that a driver needs to start without its hardware and that the machine lacks, and the packages that have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an executed chip is described: as what it is, a model of the chip on the CPU."""
+"""Describes an executed chip: a model of the chip on the CPU."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cts.devices.device import DeviceDescription
 
 
 def executed(description: DeviceDescription, chip: Chip) -> DeviceDescription:
-    """Return the driver's description of the chip, as that of the model: its name says so, it is a CPU, and its queues do not draw."""
+    """Return the description of a chip's model: the name says that it is a model, the type is a CPU, and the queues do not draw."""
     return replace(
         description,
         name=f"{description.name}, executed by this suite's model of {chip.architecture}",

@@ -14,10 +14,12 @@ import argparse
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from itertools import zip_longest
 from pathlib import Path
+from types import MappingProxyType
 
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.requirements import missing_for
@@ -46,7 +48,7 @@ class BuggyDevice(IsolatedDevice):
         modules: a module -> the module in its place; other modules stay as they are.
     """
 
-    modules: dict[bytes, bytes] = {}
+    modules: Mapping[bytes, bytes] = MappingProxyType({})
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
         """Run the dispatches; see IsolatedDevice."""
@@ -143,8 +145,8 @@ def spread(cases: Iterable[Case]) -> Iterator[Case]:
     return (case for turn in zip_longest(*by_family.values()) for case in turn if case is not None)
 
 
-def run(selector: str, count: int, most: int, seed: int, names: Sequence[str]) -> list[Row]:
-    """Return a row for each bug, and print it when it is complete."""
+def run(selector: str, count: int, most: int, seed: int, names: Sequence[str]) -> Iterator[Row]:
+    """Yield a row for each bug."""
     choice = choose(selector)
     device = BuggyDevice(choice.spec, STEP_SECONDS, choice.description)
     families = casebook().families.values()
@@ -160,14 +162,12 @@ def run(selector: str, count: int, most: int, seed: int, names: Sequence[str]) -
         for bug in bugs:
             if (wrong := read.with_bug(bug)) != module:
                 touched[bug.name][case] = module, wrong
-    trial, rows = Trial(device, SpirvVal()), []
+    trial = Trial(device, SpirvVal())
     try:
         for bug in bugs:
-            rows.append(trial.row(bug, touched[bug.name], count, most))
-            print(line(rows[-1]), file=sys.stderr, flush=True)
+            yield trial.row(bug, touched[bug.name], count, most)
     finally:
         device.close()
-    return rows
 
 
 COLUMNS = tuple(one.name for one in fields(Row))
@@ -223,9 +223,12 @@ def main() -> int:
     if options.compare:
         compare(options.compare)
         return 0
-    rows = run(options.device, options.count, options.most, options.seed, options.bugs)
-    if options.output:
-        options.output.write_text("\n".join(("\t".join(COLUMNS), *map(line, rows), "")), encoding="utf-8")
+    rows = []
+    with nullcontext(sys.stdout) if options.output is None else options.output.open("w", encoding="utf-8") as file:
+        print("\t".join(COLUMNS), file=file)
+        for row in run(options.device, options.count, options.most, options.seed, options.bugs):
+            rows.append(row)
+            print(line(row), file=file, flush=True)
     print(summary(options.device, rows))
     return 0
 

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from generators.spirv.enumerants import Capability, Decoration, Op
+from generators.spirv.enumerants import Decoration, Op
 from generators.spirv.grammar import GRAMMAR
 from generators.spirv.reader import HEADER_WORDS, Instruction, read_instructions
 
@@ -50,7 +50,7 @@ class Module:
         self.types: dict[int, int] = {}
         for instruction in self.instructions:
             operands = GRAMMAR.instructions[instruction.op].operands
-            if instruction.op in (Op.Function, Op.FunctionParameter) or operands[:1] and operands[0].kind == "T":
+            if instruction.op in (Op.Function, Op.FunctionParameter) or (operands[:1] and operands[0].kind == "T"):
                 self.types[instruction.operands[1]] = instruction.operands[0]
                 self.definitions[instruction.operands[1]] = instruction
             elif operands[:1] and operands[0].kind == "R":
@@ -61,7 +61,6 @@ class Module:
     def _forget(self) -> None:
         self.definitions, self.types = map(dict, self._read)
         self._bound = self._header[3]
-        self._capabilities: list[Instruction] = []
         self._declared: list[Instruction] = []
         self._emitted: list[Instruction] = []
 
@@ -83,7 +82,6 @@ class Module:
         if found == self.instructions:
             return self._words
         found[first_function:first_function] = self._declared
-        found[:0] = self._capabilities
         words = [word for one in found for word in (len(one.operands) + 1 << 16 | int(one.op), *one.operands)]
         magic, version, generator, _, schema = self._header
         return struct.pack(f"<{HEADER_WORDS + len(words)}I", magic, version, generator, self._bound, schema, *words)
@@ -107,12 +105,16 @@ class Module:
             return component
         return self._declare(Op.TypeCooperativeMatrixKHR, (), (component, *self.definitions[like].operands[2:]))
 
-    def f16(self) -> int:
-        """Return the id of the type of binary16."""
-        float16 = Instruction(Op.Capability, (Capability.Float16,), 0)
-        if not self._capabilities and all(one[:2] != float16[:2] for one in self.instructions):
-            self._capabilities.append(float16)
-        return self._declare(Op.TypeFloat, (), (16,))
+    def integer(self, bits: int, signed: int) -> int:
+        """Return the id of a type of integers."""
+        return self._declare(Op.TypeInt, (), (bits, signed))
+
+    def filled(self, type_: int, value: int) -> int:
+        """Return the id of a constant number, or of a constant matrix of it."""
+        if not self.is_matrix(type_):
+            return self._declare(Op.Constant, (type_,), (value,))
+        number = self._declare(Op.Constant, (self.definitions[type_].operands[1],), (value,))
+        return self._declare(Op.ConstantComposite, (type_,), (number,))
 
     def is_matrix(self, type_: int) -> bool:
         """Return whether a type is a cooperative matrix."""
@@ -123,7 +125,7 @@ class Module:
         found = self.definitions[type_]
         if found.op is Op.TypeCooperativeMatrixKHR:
             found = self.definitions[found.operands[1]]
-        plain = found.op is Op.TypeInt or found.op is Op.TypeFloat and len(found.operands) == 2
+        plain = found.op is Op.TypeInt or (found.op is Op.TypeFloat and len(found.operands) == 2)
         return (found.op, found.operands[1]) if plain else None
 
     def value(self, id_: int) -> int | None:

@@ -3,9 +3,9 @@
     python -m tests.devices.imitated_bugs --device executed:gfx1201 --output gfx1201.tsv
     python -m tests.devices.imitated_bugs --compare gfx1201.tsv llvmpipe.tsv
 
-Each bug makes one mistake in the modules on their way to the driver. Of the smoke cases that it touches and that pass without it, up to
---count run with it, of as many families as possible; if none of them notices it, up to --most. A module that spirv-val refuses does not
-run. Run it in a root of `.ci/compile-only-root` or `.ci/lavapipe-root`.
+Each bug makes one mistake in the modules on their way to the driver. Of the cases that it touches and that pass without it, up to --count
+run with it, of as many families as possible; if none of them notices it, up to --most. A module that spirv-val refuses does not run. Use it
+in a root of `.ci/compile-only-root` or `.ci/lavapipe-root`.
 """
 
 from __future__ import annotations
@@ -145,12 +145,12 @@ def spread(cases: Iterable[Case]) -> Iterator[Case]:
     return (case for turn in zip_longest(*by_family.values()) for case in turn if case is not None)
 
 
-def run(selector: str, count: int, most: int, seed: int, names: Sequence[str]) -> Iterator[Row]:
+def run(selector: str, tier: str, count: int, most: int, seed: int, names: Sequence[str]) -> Iterator[Row]:
     """Yield a row for each bug."""
     choice = choose(selector)
     device = BuggyDevice(choice.spec, STEP_SECONDS, choice.description)
     families = casebook().families.values()
-    cases = [case for family in families for case in expand(family, "smoke", device_rows(choice.description))]
+    cases = [case for family in families for case in expand(family, tier, device_rows(choice.description))]
     cases = [case for case in cases if case.definition.kind is CaseKind.KERNEL]
     cases = [case for case in cases if not pinned_missing(case, lambda needs: missing_for(needs, choice.description))]
     random.Random(seed).shuffle(cases)
@@ -214,6 +214,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("bugs", nargs="*", help="parts of the names of bugs; all by default")
     parser.add_argument("--device", default="executed:gfx1201")
+    parser.add_argument("--tier", choices=("smoke", "nightly"), default="smoke")
     parser.add_argument("--count", type=int, default=8, help="cases of each bug")
     parser.add_argument("--most", type=int, default=400, help="cases of a bug that none notices")
     parser.add_argument("--seed", type=int, default=1)
@@ -226,7 +227,7 @@ def main() -> int:
     rows = []
     with nullcontext(sys.stdout) if options.output is None else options.output.open("w", encoding="utf-8") as file:
         print("\t".join(COLUMNS), file=file)
-        for row in run(options.device, options.count, options.most, options.seed, options.bugs):
+        for row in run(options.device, options.tier, options.count, options.most, options.seed, options.bugs):
             rows.append(row)
             print(line(row), file=file, flush=True)
     print(summary(options.device, rows))

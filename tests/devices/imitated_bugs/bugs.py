@@ -110,7 +110,9 @@ def _bugs() -> Iterator[tuple[str, tuple[Op, ...], Edit]]:
     yield "elements.length_minus_one", (Op.CooperativeMatrixLengthKHR,), off_by_one(Op.ISub)
     yield "elements.length_plus_one", (Op.CooperativeMatrixLengthKHR,), off_by_one(Op.IAdd)
     yield "elements.pointer_to_first", chains, chained(zero, Op.TypeCooperativeMatrixKHR)
-    yield "elements.pointer_to_next", chains, chained(computed(Op.BitwiseXor, 1), Op.TypeCooperativeMatrixKHR)
+    next_element = last_index(computed(Op.BitwiseXor, 1), Op.TypeCooperativeMatrixKHR)
+    yield "elements.loaded_from_next", (Op.Load,), operand(POINTER, next_element)
+    yield "elements.stored_to_next", (Op.Store,), operand(POINTER, next_element)
     yield "aggregates.extract_first", (Op.CompositeExtract,), literal_index(3, False, lambda _: 0)
     yield "aggregates.insert_first", (Op.CompositeInsert,), literal_index(4, False, lambda _: 0)
     yield "aggregates.last_is_first", (Op.CompositeConstruct,), repeats_first

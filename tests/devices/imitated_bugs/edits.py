@@ -142,12 +142,16 @@ def rounded(module: Module, of: Instruction, value: int) -> int | None:
     return computed(Op.BitwiseAnd, 0xFFFFFFFF & -(128 // pointee.operands[1]))(module, of, value)
 
 
-def last_index(change: Change) -> Change:
-    """Return the change of a pointer by a change of the last index of its access chain."""
+def last_index(change: Change, into: Op | None = None) -> Change:
+    """Return the change of a pointer by a change of the last index of its access chain, which may have to be into some type."""
 
     def changed(module: Module, of: Instruction, pointer: int) -> int | None:
         chain = module.definitions[pointer]
-        new = change(module, of, chain.operands[-1]) if chain.op in FIRST_INDEX and len(chain.operands) > 3 else None
+        if chain.op not in FIRST_INDEX or len(chain.operands) <= 3:
+            return None
+        type_ = None if into is None else container(module, chain)[1]
+        fits = into is None or (type_ is not None and module.definitions[type_].op is into)
+        new = change(module, of, chain.operands[-1]) if fits else None
         return None if new is None else module.emit(chain.op, chain.operands[0], *chain.operands[2:-1], new)
 
     return changed

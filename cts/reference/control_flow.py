@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -136,7 +137,13 @@ def chosen_arm(state: State, operation: language.Switch) -> np.ndarray:
 
 @evaluates(language.Switch)
 def switch(state: State, operation: language.Switch) -> None:
-    """Take the arm whose literals include the selector, otherwise the default."""
+    """Take the arm whose literals include the selector, otherwise the default.
+
+    Raises:
+        GeneratorError: an arm continues, and the switch is outside a loop's own body.
+    """
+    if operation.continues:
+        raise GeneratorError(Rule.EXIT_PLACE, "an arm continues outside a loop's own body: put the switch among the loop's own operations")
     take(state, chosen_arm(state, operation), (*(arm.body for arm in operation.arms), operation.default), operation.merged)
 
 
@@ -224,6 +231,11 @@ def _iterate(state: State, operation: language.Loop, index: int, positions: np.n
         part.run(segment)
         if way_out is None or not len(part.instances):
             break
+        if isinstance(way_out, language.Switch):
+            _leave_arms(part, way_out)
+            if not len(part.instances):
+                break
+            continue
         taken = holds(part, way_out.condition)
         if taken.any():
             leaving = part.part(np.flatnonzero(taken))
@@ -243,11 +255,24 @@ def _iterate(state: State, operation: language.Loop, index: int, positions: np.n
     return left
 
 
-def _segments(body: Sequence[Operation]) -> Iterator[tuple[list[Operation], language.Exit | None]]:
-    """Yield the operations between exits from the iteration, each group with the exit that follows."""
+def _leave_arms(part: State, operation: language.Switch) -> None:
+    """Run a switch in the instances that stay in the iteration, and the arms that continue in the others, which ``part`` loses."""
+    taken = chosen_arm(part, operation)
+    leaving = [number for number, arm in enumerate(operation.arms) if arm.continues]
+    for number in leaving:
+        if (taken == number).any():
+            part.part(np.flatnonzero(taken == number)).run(operation.arms[number].body)
+    part.narrow(np.flatnonzero(~np.isin(taken, leaving)))
+    if len(part.instances):
+        part.run([replace(operation, arms=tuple(arm for arm in operation.arms if not arm.continues))])
+
+
+def _segments(body: Sequence[Operation]) -> Iterator[tuple[list[Operation], language.Exit | language.Switch | None]]:
+    """Yield the operations between ways out of the iteration, each group with the way out that follows."""
     segment: list[Operation] = []
     for operation in body:
-        if isinstance(operation, language.Exit) and operation.kind != "return":
+        if language.leaves_iteration(operation, "break", "continue"):
+            assert isinstance(operation, language.Exit | language.Switch)
             yield segment, operation
             segment = []
         else:

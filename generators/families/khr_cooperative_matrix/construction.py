@@ -75,6 +75,11 @@ class Parameters(Scoped):
     value: Content = parameter("the value of the first matrix", default="bytes", applies=_has_a_value)
     form: Form = parameter("what is done with the matrices", default="single")
     layout: Layout = parameter("layout of the stores", default="row", labels=LAYOUTS)
+    unread: int = parameter(
+        "members of the push-constant block that come first, and that the shader never reads",
+        default=0,
+        applies=lambda parameters: parameters.origin.source == "push_constant",
+    )
     trips: int = parameter("iterations of the loop", default=3, applies=_loops)
     trip_source: SOURCE_NAMES = parameter("where the trip count comes from", default="literal", applies=_loops)
 
@@ -121,6 +126,8 @@ class _MatrixWriter:
         self.layout = parameters.layout
         if self.builder.instances > 1:
             self.builder.instance_index()
+        for i in range(parameters.unread):
+            self.builder.operand(f"unread{i}", U32, "push_constant", counted_bytes(U32, 0x40 + 4 * i))
 
     def make(self, name: str) -> Matrix:
         """Construct the matrix of that name. Only the first matrix of a shader is null; the others are constants."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -100,17 +99,33 @@ def _select_values(state: State, operation: language.Select) -> None:
     merge(state, operation.result.name, parts)
 
 
-def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], merged: Sequence[language.Merged]) -> None:
+def take(
+    state: State,
+    taken: np.ndarray,
+    arms: Sequence[Sequence[Operation]],
+    merged: Sequence[language.Merged],
+    continues: Sequence[bool] = (),
+) -> None:
     """Run ``arms[taken[i]]`` in the i-th executing instance, and merge the results of the arms. Other values of an arm are unknown after
-    it.
+    it. Instances whose arm ``continues`` rest until the next iteration.
+
+    Raises:
+        GeneratorError: an arm continues outside a loop.
     """
+    activation = state.activation
     parts = []
     for number, body in enumerate(arms):
         positions = np.flatnonzero(taken == number)
         if len(positions):
             part = state.part(positions)
             part.run(body)
-            parts.append((number, part))
+            if not any(continues[number : number + 1]):
+                parts.append((number - sum(continues[:number]), part))
+            elif activation.continued is None:
+                raise GeneratorError(Rule.EXIT_PLACE, "an arm continues outside a loop: put the switch among a loop's own operations")
+            else:
+                activation.gone = np.union1d(activation.gone, part.instances)
+                activation.continued = np.union1d(activation.continued, part.instances)
     state.drop_returned()
     remaining = [(number, state.positions(part.instances), part) for number, part in parts if len(part.instances)]
     if not remaining:
@@ -137,14 +152,14 @@ def chosen_arm(state: State, operation: language.Switch) -> np.ndarray:
 
 @evaluates(language.Switch)
 def switch(state: State, operation: language.Switch) -> None:
-    """Take the arm whose literals include the selector, otherwise the default.
+    """Take the arm whose literals include the selector, otherwise the default."""
+    take_arm(state, operation, chosen_arm(state, operation))
 
-    Raises:
-        GeneratorError: an arm continues, and the switch is outside a loop's own body.
-    """
-    if operation.continues:
-        raise GeneratorError(Rule.EXIT_PLACE, "an arm continues outside a loop's own body: put the switch among the loop's own operations")
-    take(state, chosen_arm(state, operation), (*(arm.body for arm in operation.arms), operation.default), operation.merged)
+
+def take_arm(state: State, operation: language.Switch, taken: np.ndarray) -> None:
+    """Run the arm with the number ``taken[i]`` in the i-th executing instance; the default has the last number."""
+    continues = [arm.continues for arm in operation.arms]
+    take(state, taken, (*(arm.body for arm in operation.arms), operation.default), operation.merged, continues)
 
 
 def repeat(state: State, operation: language.Loop, indices: Iterable[int], trips: np.ndarray | None = None) -> None:
@@ -227,15 +242,12 @@ def _iterate(state: State, operation: language.Loop, index: int, positions: np.n
     part = state.part(positions)
     part.scalars[operation.index.name] = part.scalar(operation.start) + np.uint64(index) * part.scalar(operation.step)
     left = np.zeros(0, np.int64)
+    around, activation = state.activation.continued, state.activation
+    activation.continued = np.zeros(0, np.int64)
     for segment, way_out in _segments(operation.body):
         part.run(segment)
         if way_out is None or not len(part.instances):
             break
-        if isinstance(way_out, language.Switch):
-            _leave_arms(part, way_out)
-            if not len(part.instances):
-                break
-            continue
         taken = holds(part, way_out.condition)
         if taken.any():
             leaving = part.part(np.flatnonzero(taken))
@@ -245,6 +257,9 @@ def _iterate(state: State, operation: language.Loop, index: int, positions: np.n
             part.narrow(np.flatnonzero(~taken))
             if not len(part.instances):
                 break
+    if len(activation.continued):
+        activation.gone = np.setdiff1d(activation.gone, activation.continued)
+    activation.continued = around
     state.drop_returned()
     if not len(part.instances):
         return left
@@ -255,24 +270,11 @@ def _iterate(state: State, operation: language.Loop, index: int, positions: np.n
     return left
 
 
-def _leave_arms(part: State, operation: language.Switch) -> None:
-    """Run a switch in the instances that stay in the iteration, and the arms that continue in the others, which ``part`` loses."""
-    taken = chosen_arm(part, operation)
-    leaving = [number for number, arm in enumerate(operation.arms) if arm.continues]
-    for number in leaving:
-        if (taken == number).any():
-            part.part(np.flatnonzero(taken == number)).run(operation.arms[number].body)
-    part.narrow(np.flatnonzero(~np.isin(taken, leaving)))
-    if len(part.instances):
-        part.run([replace(operation, arms=tuple(arm for arm in operation.arms if not arm.continues))])
-
-
-def _segments(body: Sequence[Operation]) -> Iterator[tuple[list[Operation], language.Exit | language.Switch | None]]:
-    """Yield the operations between ways out of the iteration, each group with the way out that follows."""
+def _segments(body: Sequence[Operation]) -> Iterator[tuple[list[Operation], language.Exit | None]]:
+    """Yield the operations between exits from the iteration, each group with the exit that follows."""
     segment: list[Operation] = []
     for operation in body:
-        if language.leaves_iteration(operation, "break", "continue"):
-            assert isinstance(operation, language.Exit | language.Switch)
+        if isinstance(operation, language.Exit) and operation.kind != "return":
             yield segment, operation
             segment = []
         else:

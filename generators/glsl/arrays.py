@@ -40,4 +40,5 @@ def emit_atomic_or(shader: Shader, operation: AtomicOr) -> None:
 
 
 def _element(shader: Shader, operation: ArrayLoad | ArrayStore | AtomicAdd | AtomicOr) -> str:
-    return f"{shader.elements(operation.array)}[{shader.text(operation.index)}]"
+    elements, index, inner = shader.elements(operation.array), shader.text(operation.index), operation.array.inner
+    return f"{elements}[{index}]" if inner is None else f"{elements}[{index} / {inner.pitch}u][{index} % {inner.pitch}u]"

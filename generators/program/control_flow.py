@@ -114,22 +114,29 @@ class Branch(Operation):
 
 @dataclass(frozen=True)
 class Arm(Part):
-    """One arm of a switch: ``body`` runs for each of ``literals``."""
+    """One arm of a switch: ``body`` runs for each of ``literals``. If the arm ``continues``, the next iteration of the loop then begins, as
+    after an Exit; the switch must be among the loop's own operations."""
 
     literals: tuple[int, ...]
     body: tuple[Operation, ...]
+    continues: bool = False
 
 
 @dataclass(frozen=True)
 class Switch(Operation):
-    """Runs the arm that has ``selector`` (u32) among its literals, or ``default`` if there is none. ``merged`` has sources for the arms in
-    order and last for the default."""
+    """Runs the arm that has ``selector`` (u32) among its literals, or ``default`` if there is none. ``merged`` has sources for the arms
+    that do not continue, in order, and last for the default."""
 
     selector: ScalarValue
     arms: tuple[Arm, ...]
     default: tuple[Operation, ...]
     merged: tuple[Merged, ...] = ()
     hint: Hint = "none"
+
+    @property
+    def continues(self) -> bool:
+        """Tell whether an arm begins the next iteration of a loop."""
+        return any(arm.continues for arm in self.arms)
 
 
 @dataclass(frozen=True)
@@ -142,6 +149,13 @@ class Exit(Operation):
     condition: Condition
     body: tuple[Operation, ...] = ()
     returned: AnyValue | Operand | None = None
+
+
+def leaves_iteration(operation: Operation, *kinds: str) -> bool:
+    """Tell whether an operation may end the iteration of its loop in one of the ways ``kinds``: ``return``, ``break``, ``continue``."""
+    if isinstance(operation, Switch):
+        return operation.continues and "continue" in kinds
+    return isinstance(operation, Exit) and operation.kind in kinds
 
 
 @dataclass(frozen=True)

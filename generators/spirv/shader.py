@@ -12,7 +12,7 @@ from generators.program.memory import Array, Inner
 from generators.program.operation import Operation
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
 from generators.program.reading import Reading
-from generators.program.values import AnyValue, CooperativeVectorType, Extent, MatrixType, Operand, PointerType, Selected, Value
+from generators.program.values import AnyValue, CooperativeVectorType, Extent, MatrixType, Operand, PointerType, Selected, Value, extent
 from generators.program.walking import flattened
 from generators.program.workgroup import Barrier
 from generators.spirv.declarations import (
@@ -171,8 +171,8 @@ class Shader:
         module, shape = self.module, self.program.shape
         x, y, z = self.local_size
         total = x
-        for extent, id_ in ((shape.y, y), (shape.z, z)):
-            if extent > 1:
+        for size, id_ in ((shape.y, y), (shape.z, z)):
+            if size > 1:
                 total = module.value(Op.IMul, scalar(module, U32), total, id_)
         return total
 
@@ -401,8 +401,8 @@ class Shader:
         if shape.local_size == "x_constant":
             return x, self.u32(shape.y), self.u32(shape.z)
         further = []
-        for name, constant_id, extent in (("y", LOCAL_SIZE_Y_CONSTANT_ID, shape.y), ("z", LOCAL_SIZE_Z_CONSTANT_ID, shape.z)):
-            id_ = module.new_constant(Op.SpecConstant, u32, extent + 1, name=f"local_size_{name}")
+        for name, constant_id, size in (("y", LOCAL_SIZE_Y_CONSTANT_ID, shape.y), ("z", LOCAL_SIZE_Z_CONSTANT_ID, shape.z)):
+            id_ = module.new_constant(Op.SpecConstant, u32, size + 1, name=f"local_size_{name}")
             module.decorate(id_, Decoration.SpecId, constant_id)
             further.append(id_)
         return x, further[0], further[1]
@@ -527,7 +527,11 @@ class Shader:
                 raise GeneratorError(
                     Rule.EXPLICIT_LAYOUT, f"array {array.name}: untyped pointers and aliases need an explicit layout; give the block"
                 )
-            type_, block = module.type(Op.TypeArray, self.pointee(array), self.extent(array.length)), 0
+            element, length = self.pointee(array), self.extent(array.length)
+            if array.inner is not None:
+                element = module.type(Op.TypeArray, element, self.u32(array.inner.length))
+                length = self.u32(extent(array.length) // array.inner.pitch)
+            type_, block = module.type(Op.TypeArray, element, length), 0
         else:
             type_ = block = self._shared_block(array)
         if array.pointers == "untyped_variable":

@@ -13,6 +13,9 @@ from cts.verdict.sizes import Statistics
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
 
+MODELLED = "modelled"
+"""The name in a description's ``extra`` of the sentence that says which model runs what the driver compiles."""
+
 COMPILES_ONLY = "compilesOnly"
 """The name in a description's ``extra`` that says whether the device dispatches nothing."""
 
@@ -104,6 +107,11 @@ class DeviceDescription:
     def compiles_only(self) -> bool:
         """Whether the device makes pipelines and dispatches nothing."""
         return bool(self.extra.get(COMPILES_ONLY))
+
+    @property
+    def modelled(self) -> str:
+        """Which model runs what the driver compiles, and what its results do not say, as a sentence; empty if the device itself runs it."""
+        return str(self.extra.get(MODELLED, ""))
 
     def __post_init__(self) -> None:
         # A driver may use any characters in these names: no name may control a terminal or break a file.

@@ -3,9 +3,8 @@
 python -m reports.readme_table            writes them from reports/published
 python -m reports.readme_table --check    exit status 1 if they are not up to date
 
-A page has a table between ``<!-- published runs -->``, ``<!-- published specifications -->``, ``<!-- published chips -->`` or ``<!--
-published models -->`` and the marker of its end, and the lines of a failure after ``<!-- published failure: RUN CASE FILE.svg -->``. The picture of that failure is the file,
-beside the page.
+A page has a table between markers of its name (``<!-- published runs -->``, ``specifications``, ``chips`` or ``models``) and an end, and
+the lines of a failure after ``<!-- published failure: RUN CASE FILE.svg -->``. The picture of that failure is the file, beside the page.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from cts.printable import printable_line
 from cts.verdict.codes import Code, Reason
+from cts.verdict.machine import ElementPlace, MachineWalk
 from cts.verdict.sizes import Statistics
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -243,6 +244,19 @@ class TellsOfCode(Protocol):
 
     def listings(self, kernel: Kernel) -> Listings:
         """Compile a kernel, and return the texts of its code; none if the device was opened without statistics.
+
+        Raises:
+            DeviceFailure: one of its subclasses below.
+        """
+        ...
+
+
+@runtime_checkable
+class WalksBack(Protocol):
+    """A device that tells how machine code made an element. Only devices with a description that is ``modelled`` do."""
+
+    def walk(self, kernel: Kernel, dispatch: Dispatch, place: ElementPlace) -> MachineWalk | None:
+        """Run a dispatch once more, and return the way back from an element; None if the device cannot tell.
 
         Raises:
             DeviceFailure: one of its subclasses below.

@@ -23,8 +23,8 @@ def written(example, tmp_path):
         path = example.write_journal(tmp_path, records or [example.record("a[1]")], **(ENDED | meta))
         path.write_text(path.read_text() + raw)
         write(path, tmp_path)
-        pages = {"page": page.read_text() for page in (tmp_path / "failures").glob("*.html")}
-        return pages | {name: (tmp_path / name).read_text() for name in ("summary.json", "summary.md", "junit.xml", "index.html")}
+        read = {name: (tmp_path / name).read_text() for name in ("summary.json", "summary.md", "junit.xml", "index.html")}
+        return read | {"pages": "".join(page.read_text() for page in (tmp_path / "failures").glob("*.html"))}
 
     return make
 
@@ -50,7 +50,7 @@ def test_a_run_on_a_model_of_a_chip_says_so_wherever_it_is_introduced(written, e
     assert summary["context"]["modelled"] == MODELLED
     assert summary["headline"]["title"].endswith("(on a model of the chip)")
     assert properties(reports["junit.xml"])["modelled"] == MODELLED
-    assert all(MODELLED in reports[name] for name in ("summary.md", "index.html", "page"))
+    assert all(MODELLED in reports[name] for name in ("summary.md", "index.html", "pages"))
 
 
 def test_a_run_in_which_nothing_ran_never_says_that_it_passed(written, example):

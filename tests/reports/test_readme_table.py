@@ -44,10 +44,7 @@ def test_a_run_on_a_model_has_a_row_only_in_the_table_of_models(tmp_path):
     text, _ = updated(README + README.replace("runs", "models"), tmp_path)
     runs, _, models = text.partition("published models")
     assert "chip" not in runs
-    row = (
-        "| [chip](../reports/published/executed/chip/summary.md) | Device (CHIP), executed by a model, driver 1 | 7 | none | 0 | none | 0 |"
-    )
-    assert row in models
+    assert "| [chip](../reports/published/executed/chip/summary.md) | Device (CHIP), executed by a model, driver 1 | 7 |" in models
 
 
 def test_a_run_on_a_model_is_refused_among_those_of_drivers(tmp_path):

@@ -320,10 +320,12 @@ def _way_back(
     element = mismatch.elements[0]
     place = ElementPlace(mismatch.array, element.offset, COMPONENT_TYPES[element.component].bytes)
     try:
-        return device.walk(kernels[id(plan.programs[entry.index])], plan.dispatches[entry.index], place)
-    except Exception:
+        found = device.walk(kernels[id(plan.programs[entry.index])], plan.dispatches[entry.index], place)
+        what = f"({element.row}, {element.column}) at byte {element.offset} of {mismatch.array}"
+        return None if found is None else replace(found, what=f"{what}: {found.what}")
+    except Exception as error:
         # Best effort: the case has failed before this run.
-        return None
+        return MachineWalk(f"unknown, because the way back itself failed: {type(error).__name__}: {error}")
 
 
 def _map(plan: Arrangement, entry: WrongSubcase, mismatch: Mismatch) -> TensorMap | None:

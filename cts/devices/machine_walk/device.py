@@ -30,5 +30,13 @@ class WalkedDevice(ExecutedDevice):
             self.run(replace(kernel, rounds=1), [dispatch])
         finally:
             self._gpu.watch = None
-        address = self._arena.address + lay_out(kernel.buffers).offsets[names.index(place.array)] + place.offset
-        return walk(list(recorder.events), self._gpu.host(address), place.size, self._gpu.generation)
+        begin, offsets = self._gpu.host(self._arena.address), lay_out(kernel.buffers).offsets
+
+        def named(host: int) -> str:
+            for slot, offset in zip(kernel.buffers, offsets, strict=True):
+                if 0 <= host - begin - offset < slot.bytes:
+                    return f"byte {host - begin - offset} of {slot.name}"
+            return "memory of no array"
+
+        element = begin + offsets[names.index(place.array)] + place.offset
+        return walk(list(recorder.events), element, place.size, self._gpu.generation, named)

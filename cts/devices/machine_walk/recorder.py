@@ -41,7 +41,7 @@ class Event:
         offset: where it is in the shader, in bytes.
         active: which lanes were.
         values: of each operand that it read: the words of each lane, or words that all share.
-        stores: where it stored each word of its first operand, by the word's number.
+        accesses: where it loaded or stored each word, by the word's number.
     """
 
     seen: Seen
@@ -50,15 +50,22 @@ class Event:
     use: Use
     active: Array
     values: tuple[Array | list[int], ...]
-    stores: tuple[tuple[int, Part], ...] = ()
+    accesses: tuple[tuple[int, Part], ...] = ()
 
     def lane_at(self, host: int) -> tuple[int, int, int] | None:
         """Return the lane that stored a byte, the number of the word that it is in, and the byte's place in the word; None if none did."""
-        size = shape_of(self.instruction.mnemonic).size
-        for number, part in self.stores:
+        for number, part in () if "load" in self.instruction.mnemonic else self.accesses:
+            size = shape_of(self.instruction.mnemonic).size
             distance = host - part.data.ctypes.data - part.places
             if (hit := np.flatnonzero((distance >= 0) & (distance < size))).size:
                 return int(np.flatnonzero(part.lanes)[hit[-1]]), number, int(distance[hit[-1]])
+        return None
+
+    def place_of(self, lane: int, word: int) -> int | None:
+        """Return the address in this process where a lane loaded or stored a word; None if it did not, or that is not recorded."""
+        for number, part in self.accesses:
+            if number == word and part.lanes[lane]:
+                return int(part.data.ctypes.data + part.places[part.lanes[:lane].sum()])
         return None
 
 
@@ -81,15 +88,16 @@ class Recorder:
                 uses[wave.lanes] = [(part, use_of(part, wave.lanes, self._generation)) for part in parts]
             for part, use in uses[wave.lanes]:
                 values = tuple(operand.read(wave) if operand.is_register else [] for operand in use.reads)
-                stores = self._stores(part, wave)
-                self.events.append(Event(seen, address - seen.start, part, use, wave.active.copy(), values, stores))
+                accesses = self._accesses(part, wave)
+                self.events.append(Event(seen, address - seen.start, part, use, wave.active.copy(), values, accesses))
             step(wave)
 
         return recorded
 
-    def _stores(self, instruction: Instruction, wave: Wave) -> tuple[tuple[int, Part], ...]:
+    def _accesses(self, instruction: Instruction, wave: Wave) -> tuple[tuple[int, Part], ...]:
         segment, _, verb = instruction.mnemonic.partition("_")
-        if segment not in ("buffer", "global") or not verb.startswith(("store", "atomic")):
+        # Lanes get parts of what others load if the load transposes.
+        if segment not in ("buffer", "global") or not verb.startswith(("load", "store", "atomic")) or verb.startswith("load_tr"):
             return ()
         access, shape = PLACES[segment](instruction, self._generation)(wave), shape_of(instruction.mnemonic)
         return tuple((number, part) for number in range(shape.count) for part in access(4 * number, shape.size))

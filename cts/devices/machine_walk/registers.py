@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cts.devices.executed.arrays import Array
@@ -11,10 +11,10 @@ from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.instructions.matrices import SIZE, MultiplyAccumulate
 from cts.devices.executed.instructions.table import load_meanings
 from cts.devices.executed.instructions.transfers import SHAPES, Shape
-from cts.devices.executed.operands import FIRST_VECTOR, KINDS, LITERAL, constant
+from cts.devices.executed.operands import FIRST_VECTOR, KINDS, LITERAL, SCC, constant
 from cts.devices.executed.wave import EXEC, M0, NULL, TTMP, VCC, Wave
 
-_NAMES = {VCC: "vcc_lo", VCC + 1: "vcc_hi", NULL: "null", M0: "m0", EXEC: "exec_lo", EXEC + 1: "exec_hi", 253: "scc"}
+_NAMES = {VCC: "vcc_lo", VCC + 1: "vcc_hi", NULL: "null", M0: "m0", EXEC: "exec_lo", EXEC + 1: "exec_hi", SCC: "scc"}
 _TYPE = re.compile(r"(?<=_)(?:[bfiu]|bf)(?:16|32|64)(?=_|$)")
 _FLOATS = {240: "0.5", 241: "-0.5", 242: "1.0", 243: "-1.0", 244: "2.0", 245: "-2.0", 246: "4.0", 247: "-4.0", 248: "1/(2*pi)"}
 
@@ -38,7 +38,7 @@ class Operand:
     @property
     def is_register(self) -> bool:
         """Whether it is a register that keeps a value."""
-        return self.code >= FIRST_VECTOR or (self.code <= EXEC + 1 and self.code != NULL)
+        return self.code >= FIRST_VECTOR or (self.code <= EXEC + 1 and self.code != NULL) or self.code == SCC
 
     def read(self, wave: Wave) -> Array | list[int]:
         """Return the words in its registers: of each lane, or the only ones."""
@@ -46,7 +46,7 @@ class Operand:
             first = self.code - FIRST_VECTOR
             words: Array = wave.u32[first : first + self.count].copy()
             return words
-        return wave.scalars[self.code : self.code + self.count]
+        return [wave.scc] if self.code == SCC else wave.scalars[self.code : self.code + self.count]
 
 
 @dataclass(frozen=True)
@@ -69,17 +69,22 @@ def use_of(instruction: Instruction, lanes: int, generation: str) -> Use:
     types = _TYPE.findall(mnemonic) or ["b32"]
     segment = mnemonic.partition("_")[0]
     if segment in ("buffer", "global", "ds"):
-        writes, reads = _of_memory(instruction)
+        writes, reads = _of_memory(instruction, lanes)
     elif instruction.format == "SMEM":
-        writes = (_register(fields["sdata"], SHAPES[mnemonic.rpartition("_")[2]].count),)
-        reads = (_register(2 * fields["sbase"], 4 if "buffer" in mnemonic else 2), _register(fields["soffset"]))
+        writes = (register(fields["sdata"], SHAPES[mnemonic.rpartition("_")[2]].count),)
+        reads = (register(2 * fields["sbase"], 4 if "buffer" in mnemonic else 2), register(fields["soffset"]))
     elif segment == "s":
-        writes = (_register(fields["sdst"], _words(types[0]), types[0]),) if "sdst" in fields else ()
+        writes = (register(fields["sdst"], _words(types[0]), types[0]),) if "sdst" in fields else ()
         sources = [fields[name] for name in ("ssrc0", "ssrc1") if name in fields]
         reads = tuple(_source(code, types[-1], instruction) for code in sources)
+        meaning: Any = load_meanings(generation).get(mnemonic)
+        results, _, operands = getattr(meaning, "signature", "").partition(" <- ")
+        writes += (register(SCC),) * (bool(getattr(meaning, "scc", "")) or results == "scc" or mnemonic.startswith("s_cmp"))
+        reads += (register(SCC),) * ("scc" in operands.split())
     else:
         writes, reads = _of_lanes(instruction, types, lanes, generation)
-    text = f"{mnemonic} {', '.join(one.text for one in (*writes, *reads))}".strip()
+    named = writes if "_swap_" in mnemonic and segment == "v" else (*writes, *reads)
+    text = f"{mnemonic} {', '.join(one.text for one in named if one.code != SCC)}".strip()
     if offset := fields.get("offset", fields.get("offset0", 0)):
         text += f" offset:{offset}"
     if "simm16" in fields:
@@ -97,39 +102,49 @@ def _words(type_: str) -> int:
     return 2 if type_.endswith("64") else 1
 
 
-def _register(code: int, count: int = 1, type_: str = "b32", half: int | None = None) -> Operand:
+def register(code: int, count: int = 1, type_: str = "b32", half: int | None = None) -> Operand:
+    """Return the operand of some registers, the first by its code; vector registers follow after FIRST_VECTOR."""
     if code in _NAMES:
         return Operand(code, count, type_, half, _NAMES[code].removesuffix("_lo" if count == 2 else " "))
     letter, number = ("v", code - FIRST_VECTOR) if code >= FIRST_VECTOR else ("ttmp", code - TTMP) if code >= TTMP else ("s", code)
     text = f"{letter}{number}" if count == 1 else f"{letter}[{number}:{number + count - 1}]"
-    return Operand(code, count, type_, half, text + ("" if half is None else ".h" if half else ".l"))
+    return Operand(code, count, type_, half, text)
+
+
+def _half_named(operand: Operand) -> Operand:
+    return operand if operand.half is None else replace(operand, text=f"{operand.text}.{'h' if operand.half else 'l'}")
 
 
 def _source(code: int, type_: str, instruction: Instruction, count: int = 0, half: int | None = None) -> Operand:
-    if code in _FLOATS or (literal := constant(code, KINDS["i32"], instruction.literal)) is not None:
-        shown = _FLOATS.get(code) or (f"{literal:#x}" if code == LITERAL else str(literal - (literal >> 31 << 32)))
+    number = constant(code, KINDS["i32"], instruction.literal)
+    if number is not None:
+        shown = _FLOATS.get(code) or (f"{number:#x}" if code == LITERAL else str(number - (number >> 31 << 32)))
         return Operand(code, 0, type_, None, shown)
-    return _register(code, count or _words(type_), type_, half)
+    return register(code, count or _words(type_), type_, half)
 
 
-def _of_memory(instruction: Instruction) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
+def _of_memory(instruction: Instruction, lanes: int) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
     fields, mnemonic = instruction.fields, instruction.mnemonic
     shape = shape_of(mnemonic)
     stored = next(FIRST_VECTOR + fields[name] for name in ("vdata", "data", "data0") if name in fields)
     loaded = FIRST_VECTOR + fields.get("vdst", stored - FIRST_VECTOR)
     count = shape.count * (2 if "2addr" in mnemonic else 1)
+    if "load_tr" in mnemonic:
+        count = count * 32 // lanes
     wide = fields.get("saddr", NULL) == NULL and "saddr" in fields
-    address = [_register(FIRST_VECTOR + fields.get("vaddr", fields.get("addr", 0)), 2 if wide else 1)]
+    address = [register(FIRST_VECTOR + fields.get("vaddr", fields.get("addr", 0)), 2 if wide else 1)]
     if "rsrc" in fields:
-        address = address * bool(fields["offen"]) + [_register(fields["soffset"])]
+        # RDNA3 counts descriptors in units of four registers.
+        resource = fields["rsrc"] * (1 if "th" in fields else 4)
+        address = [*address * bool(fields["offen"]), register(resource, 4), _source(fields["soffset"], "u32", instruction)]
     elif not wide and "saddr" in fields:
-        address.append(_register(fields["saddr"], 2))
+        address.append(register(fields["saddr"], 2))
     half = int(shape.half) if shape.half is not None else 0 if shape.size < 4 and "store" in mnemonic else None
     if "store" in mnemonic and "storexchg" not in mnemonic:
-        return (), (_register(stored, count, half=half), *address)
+        return (), (register(stored, count, half=half), *address)
     if "atomic" in mnemonic or "load" not in mnemonic:
-        return (_register(loaded, shape.count),), (_register(stored, shape.count), *address)
-    return (_register(loaded, count, half=half),), tuple(address)
+        return (register(loaded, shape.count),), (register(stored, shape.count), *address)
+    return (register(loaded, count, half=half),), tuple(address)
 
 
 def _of_lanes(instruction: Instruction, types: list[str], lanes: int, generation: str) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
@@ -144,8 +159,11 @@ def _of_lanes(instruction: Instruction, types: list[str], lanes: int, generation
         counts = [factors * (1 if kind in ("iu8", "fp8", "bf8") else 2) // 4 for kind in (meaning.a, meaning.b)] + [sums]
         kinds = (meaning.a, meaning.b, meaning.result)
         found = [_source(code, kind, instruction, count) for code, kind, count in zip(codes, kinds, counts, strict=True)]
-        return (_register(FIRST_VECTOR + fields["vdst"], sums, meaning.result),), tuple(found)
+        # RDNA3 has one 16-bit element in each register of a result, in one half.
+        half = fields["op_sel"] >> 2 & 1 if meaning.layouts.repeated and meaning.result not in ("f32", "i32") else None
+        return (register(FIRST_VECTOR + fields["vdst"], sums, meaning.result, half),), tuple(found)
     signature = getattr(meaning, "signature", "")
+    swaps = mnemonic.startswith("v_swap")
     results, _, operands = signature.partition(" <- ")
     reads: list[Operand] = []
     for place, name in enumerate(operands.split() if signature else [types[-1]] * len(codes)):
@@ -154,30 +172,32 @@ def _of_lanes(instruction: Instruction, types: list[str], lanes: int, generation
         if where == "literal":
             reads.append(_source(LITERAL, kind, instruction))
         elif where == "dst":
-            reads.append(_register(FIRST_VECTOR + fields["vdst"], words, kind))
+            reads.append(register(FIRST_VECTOR + fields["vdst"], words, kind))
         elif not codes or (kind == "mask" and not long):
-            reads.append(_register(VCC, words))
+            reads.append(register(VCC, words))
         else:
             code, half = codes.pop(0), None
-            if kind.endswith("16") and code >= FIRST_VECTOR and signature:
+            if kind.endswith("16") and code >= FIRST_VECTOR and (signature or swaps):
                 half = fields["op_sel"] >> place & 1 if long else code >> 7 & 1
                 code = code if long else code & ~0x80
             if place == 0 and instruction.dpp is not None:
                 code = FIRST_VECTOR + (instruction.dpp & 0xFF)
-            reads.append(_source(code, kind, instruction, words if kind == "mask" else 0, half))
+            reads.append(_half_named(_source(code, kind, instruction, words if kind == "mask" else 0, half)))
     writes: list[Operand] = []
     for place, kind in enumerate(results.split() if signature else [types[0]]):
         if kind in ("mask", "exec"):
             code = EXEC if kind == "exec" else VCC if not long else fields["sdst"] if place else fields["vdst"]
-            writes.append(_register(code, lanes // 32))
+            writes.append(register(code, lanes // 32))
         elif kind == "s32" or mnemonic.startswith("v_read"):
-            writes.append(_register(fields["vdst"]))
+            writes.append(register(fields["vdst"]))
         else:
             code, half = FIRST_VECTOR + fields["vdst"], None
-            if kind.endswith("16") and signature:
+            if kind.endswith("16") and (signature or swaps):
                 half = fields["op_sel"] >> 3 & 1 if long else code >> 7 & 1
                 code = code if long else code & ~0x80
-            writes.append(_register(code, _words(kind), kind, half))
-    if mnemonic.startswith("v_swap"):
-        writes.append(reads[0])
+            elif "_mixlo_" in mnemonic or "_mixhi_" in mnemonic:
+                half = int("_mixhi_" in mnemonic)
+            writes.append(_half_named(register(code, _words(kind), kind, half)))
+    if swaps:
+        writes, reads = [*writes, *reads], [*reads, *writes]
     return tuple(writes), tuple(reads)

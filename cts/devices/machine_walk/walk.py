@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +12,11 @@ from cts.devices.executed.instructions.matrices import SIZE, MultiplyAccumulate
 from cts.devices.executed.instructions.table import load_meanings
 from cts.devices.executed.operands import FIRST_VECTOR
 from cts.devices.machine_walk.recorder import Event
-from cts.devices.machine_walk.registers import Operand
+from cts.devices.machine_walk.registers import Operand, register
 from cts.verdict.machine import MachineLine, MachineWalk
+
+Named = Callable[[int], str]
+"""Names the place of a byte in this process: an array, and a byte of it."""
 
 MOST_LINES = 40
 
@@ -27,7 +30,7 @@ _FROM_LANES = ("v_permlane", "v_readlane", "v_writelane", "ds_bpermute")
 """What the mnemonics begin with of instructions that read other lanes."""
 
 
-def walk(events: Sequence[Event], host: int, size: int, generation: str) -> MachineWalk:
+def walk(events: Sequence[Event], host: int, size: int, generation: str, named: Named) -> MachineWalk:
     """Return the way back from an element.
 
     Args:
@@ -35,19 +38,20 @@ def walk(events: Sequence[Event], host: int, size: int, generation: str) -> Mach
         host: the address of the element in this process.
         size: of the element in bytes.
         generation: of the chip.
+        named: names a place in memory.
     """
     for index in reversed(range(len(events))):
         if (found := events[index].lane_at(host)) is not None:
-            return _Walk(events, generation).begin(index, *found, size)
-    return MachineWalk("No instruction that was executed stored this element.")
+            return _Walk(events, generation, named).begin(index, *found, size)
+    return MachineWalk("no instruction that was executed stored it")
 
 
 class _Walk:
-    def __init__(self, events: Sequence[Event], generation: str) -> None:
-        self._events, self._generation = events, generation
+    def __init__(self, events: Sequence[Event], generation: str, named: Named) -> None:
+        self._events, self._generation, self._named = events, generation, named
         self._lines: dict[tuple[int, str], MachineLine] = {}
         self._executions: dict[tuple[int, str], set[int]] = {}
-        self._heap: list[tuple[int, int, int, int]] = []
+        self._heap: list[tuple[int, int, int, int, bool]] = []
         self._known: set[tuple[int, int, int]] = set()
 
     def begin(self, index: int, lane: int, number: int, byte: int, size: int) -> MachineWalk:
@@ -62,9 +66,9 @@ class _Walk:
         self._seek(index, lane, data.code + number, _word(event, 0, number, lane), half)
         steps = 0
         while self._heap and steps < _MOST_STEPS:
-            back, lane, code, word = heapq.heappop(self._heap)
+            back, lane, code, word, upper = heapq.heappop(self._heap)
             steps += 1
-            if not self._visit(-back, lane, code, word):
+            if not self._visit(-back, lane, code, word, upper):
                 return MachineWalk(what, tuple(self._lines.values()), more=True)
         return MachineWalk(what, tuple(self._lines.values()), more=bool(self._heap))
 
@@ -107,39 +111,49 @@ class _Walk:
                 left -= written
                 if (index, lane, code) not in self._known:
                     self._known.add((index, lane, code))
-                    heapq.heappush(self._heap, (-index, lane, code, word))
+                    heapq.heappush(self._heap, (-index, lane, code, word, 0 not in halves))
             if not left:
                 return
 
-    def _visit(self, index: int, lane: int, code: int, word: int) -> bool:
+    def _visit(self, index: int, lane: int, code: int, word: int, upper: bool) -> bool:
         """Add the line of an instruction that wrote a register, and follow what it read. Return whether there was room."""
         event = self._events[index]
         name = next(one for one in event.use.writes if one.code <= code < one.code + one.count)
-        letter = "v" if code >= FIRST_VECTOR else "s"
-        text = name.text if name.count == 1 else f"{letter}{code % FIRST_VECTOR}"
-        result = f"{text} = {_in_words(word, name)}"
+        result = f"{name.text if name.count == 1 else register(code).text} = {_in_words(word, name)}"
         meaning = load_meanings(self._generation).get(event.instruction.mnemonic)
         if isinstance(meaning, MultiplyAccumulate):
-            return self._multiplication(index, lane, code, result, meaning)
+            return self._multiplication(index, lane, code, upper, result, meaning)
         if event.use.memory:
-            return self._add(index, lane, result)
+            place = event.place_of(lane, code - name.code)
+            return self._add(index, lane, result, note="" if place is None else f"from {self._named(place)}")
         if event.instruction.dpp is not None or event.instruction.mnemonic.startswith(_FROM_LANES):
             return self._add(index, lane, result, note="its operand is from another lane, which is not followed")
         if code < FIRST_VECTOR and event.instruction.mnemonic.startswith("v_readfirstlane"):
             lane = int(np.argmax(event.active))
-        for place, operand in enumerate(event.use.reads):
+        for place, operand in self._followed(event, lane, name):
             for number in range(operand.count if operand.is_register else 0):
                 halves = _BOTH if operand.half is None else frozenset({operand.half})
                 self._seek(index, lane, operand.code + number, _word(event, place, number, lane), halves)
         return self._add(index, lane, result)
 
-    def _multiplication(self, index: int, lane: int, code: int, result: str, meaning: MultiplyAccumulate) -> bool:
+    def _followed(self, event: Event, lane: int, written: Operand) -> list[tuple[int, Operand]]:
+        """Return the operands from which a result comes, with their places: only one of two that are exchanged, or chosen."""
+        places = list(enumerate(event.use.reads))
+        if event.instruction.mnemonic.startswith("v_swap"):
+            return [places[event.use.writes.index(written)]]
+        if event.instruction.mnemonic.startswith("v_cndmask"):
+            chosen = _word(event, 2, lane // 32, lane) >> lane % 32 & 1 if places[2][1].is_register else 0
+            return [places[chosen], places[2]]
+        return places
+
+    def _multiplication(self, index: int, lane: int, code: int, upper: bool, result: str, meaning: MultiplyAccumulate) -> bool:
         """Add the line of a multiplication of matrices, and follow the row of A, the column of B and the element of C."""
         event = self._events[index]
         lanes = len(event.active)
         number = code - event.use.writes[0].code
         rows = meaning.layouts.result_row(lanes)[lane]
-        row, column = int(rows[number * len(rows) // event.use.writes[0].count]), lane % SIZE
+        per_word = len(rows) // event.use.writes[0].count
+        row, column = int(rows[number * per_word + (upper and per_word == 2)]), lane % SIZE
         factors = meaning.layouts.factor(lanes)
         told = []
         for place, line in ((0, row), (1, column)):
@@ -150,8 +164,8 @@ class _Walk:
             of = f"{'AB'[place]}, {kind} {line}, in lanes {', '.join(map(str, there))}"
             told.append(f"{of}: {' '.join(_elements(words, (meaning.a, meaning.b)[place]))}")
             for one in there:
-                for register in range(event.use.reads[place].count):
-                    self._seek(index, one, event.use.reads[place].code + register, _word(event, place, register, one))
+                for word in range(event.use.reads[place].count):
+                    self._seek(index, one, event.use.reads[place].code + word, _word(event, place, word, one))
         c = event.use.reads[2]
         if c.is_register:
             value = _word(event, 2, number, lane)
@@ -178,14 +192,14 @@ def _in_words(word: int, operand: Operand) -> str:
     if operand.half is not None:
         word = word >> 16 * operand.half & 0xFFFF if operand.code >= FIRST_VECTOR else word
         return f"{word:#06x}" + _float(word, operand.type)
-    return f"{word:#010x}" + _float(word, operand.type)
+    return f"{word:#010x}" + _float(word, operand.type, packed=True)
 
 
-def _float(word: int, type_: str) -> str:
+def _float(word: int, type_: str, packed: bool = False) -> str:
     if type_ == "f32":
         return f" ({np.uint32(word).view(np.float32):.9g})"
-    if type_ == "f16" and word < 1 << 16:
-        return f" ({np.uint16(word).view(np.float16):.5g})"
+    if type_ == "f16":
+        return f" ({', '.join(f'{half:.5g}' for half in np.array([word], np.uint32).view(np.float16)[: 1 + packed])})"
     return ""
 
 

@@ -311,6 +311,11 @@ WayBack = Callable[[WrongSubcase, Mismatch], MachineWalk | None]
 """Returns how machine code made the first wrong element of a mismatch; None if that is unknown."""
 
 
+def _unknown(_entry: WrongSubcase, _mismatch: Mismatch) -> MachineWalk | None:
+    """See WayBack: there is no machine code to walk through."""
+    return None
+
+
 def _way_back(
     device: Device, kernels: Mapping[int, Kernel], plan: Arrangement, entry: WrongSubcase, mismatch: Mismatch
 ) -> MachineWalk | None:
@@ -349,7 +354,9 @@ def _warned(case: Case, plan: Arrangement, warned: Sequence[WrongSubcase], polic
     return Judgement(Verdict.QUALITY_WARNING, code, one_line(reason), "\n".join(blocks), len(plan.subcases), policy, failures)
 
 
-def _failed(case: Case, plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str, effort: Effort, back: WayBack) -> Judgement:
+def _failed(
+    case: Case, plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str, effort: Effort, back: WayBack = _unknown
+) -> Judgement:
     kinds = {mismatch.kind for entry in wrong for mismatch in entry.mismatches}
     code = next(code.of() for kind, code in CODES.items() if kind in kinds)
     blocks, failures, diagnoses = _told(case, plan, wrong, "more failing subcases", code, effort, back)
@@ -372,7 +379,7 @@ def _told(
     more: str,
     code: str,
     effort: Effort,
-    back: WayBack = lambda *_: None,
+    back: WayBack = _unknown,
 ) -> tuple[list[str], tuple[Failure, ...], list[tuple[Match, ...]]]:
     """Return paragraphs about subcases with wrong results, their journal entries, and the explanations of the first ones.
 

@@ -140,6 +140,8 @@ def _of_memory(instruction: Instruction, lanes: int) -> tuple[tuple[Operand, ...
     elif not wide and "saddr" in fields:
         address.append(register(fields["saddr"], 2))
     half = int(shape.half) if shape.half is not None else 0 if shape.size < 4 and "store" in mnemonic else None
+    if "2addr" in mnemonic and "store" in mnemonic:
+        return (), (*(register(FIRST_VECTOR + fields[name], shape.count) for name in ("data0", "data1")), *address)
     if "store" in mnemonic and "storexchg" not in mnemonic:
         return (), (register(stored, count, half=half), *address)
     if "atomic" in mnemonic or "load" not in mnemonic:

@@ -26,7 +26,8 @@ class ExecutedDevice(VulkanDevice):
 
     def __init__(self, *arguments: Any, model: str, **further: Any) -> None:
         memory = Memory()
-        self._submissions = Submissions(memory, Gpu(memory, model).execute)
+        self._gpu = Gpu(memory, model)
+        self._submissions = Submissions(memory, self._gpu.execute)
         super().__init__(*arguments, **further)
         self._submissions.raise_failure()
         self._description = executed(self._description, chip_named(model))

@@ -12,7 +12,7 @@ from cts.devices.executed.arrays import Array
 from cts.devices.executed.errors import NotModelled
 from cts.devices.executed.instructions.control import Signal
 from cts.devices.executed.memory import Memory
-from cts.devices.executed.program import Program
+from cts.devices.executed.program import Program, Watch
 from cts.devices.executed.wave import EXEC, TTMP, Wave, Workgroup
 
 _LDS_UNIT = 512
@@ -57,7 +57,7 @@ class Dispatch:
         return self.resources[1] >> lowest & (1 << width) - 1
 
 
-def run(dispatch: Dispatch, memory: Memory) -> None:
+def run(dispatch: Dispatch, memory: Memory, watch: Watch | None = None) -> None:
     """Run all workgroups, one after another.
 
     Raises:
@@ -65,7 +65,7 @@ def run(dispatch: Dispatch, memory: Memory) -> None:
     """
     if dispatch.field(0):
         raise NotModelled("scratch memory")
-    program = Program(memory, dispatch.generation)
+    program = Program(memory, dispatch.generation, watch)
     xs, ys, zs = (range(count) for count in dispatch.groups)
     for z, y, x in product(zs, ys, xs):
         lds = np.zeros(dispatch.field(15, 9) * _LDS_UNIT, np.uint8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,6 +15,10 @@ from cts.devices.executed.memory import ADDRESSES, Memory
 
 _PREPARED = 1 << 14
 """How many different instructions to keep prepared."""
+
+
+Watch = Callable[[int, Instruction, Step], Step]
+"""Takes the address of an instruction, the instruction, and what executes it, and returns what executes it and is told of it."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +36,8 @@ class Program:
         NotModelled: from ``block``: an instruction is not modelled.
     """
 
-    def __init__(self, memory: Memory, generation: str) -> None:
-        self._memory, self._generation = memory, generation
+    def __init__(self, memory: Memory, generation: str, watch: Watch | None = None) -> None:
+        self._memory, self._generation, self._watch = memory, generation, watch
         self._blocks: dict[int, Block] = {}
 
     def block(self, address: int) -> Block:
@@ -46,13 +51,13 @@ class Program:
         steps: list[Step] = []
         while True:
             instruction, words = self._instruction(address)
-            address += 4 * instruction.words
+            begin, address = address, address + 4 * instruction.words
             ending = ENDINGS.get(instruction.mnemonic)
             if ending is not None:
                 return Block(tuple(steps), ending(instruction, address))
             step = _prepared(words[: instruction.words], self._generation)
             if step is not None:
-                steps.append(step)
+                steps.append(step if self._watch is None else self._watch(begin, instruction, step))
 
     def _instruction(self, address: int) -> tuple[Instruction, tuple[int, ...]]:
         buffer = self._memory.at(address, 4)

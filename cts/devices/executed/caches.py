@@ -1,0 +1,173 @@
+"""The caches between the waves of one dispatch and memory: what a wave sees of others' stores, and when others see its own.
+
+Each compute unit has a cache (AMD calls it L0 or vector cache). The model's cache does all that a program must be prepared for. It has
+every line as memory was when the dispatch began, as if other waves had loaded it, until the line is invalidated or a load goes past the
+cache. A store is in the cache at once, and in memory when it is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+
+import numpy as np
+
+from cts.devices.executed.arrays import Array
+
+LINE = 128
+"""Bytes of a line."""
+
+
+class State(IntEnum):
+    """What a cache has of a line."""
+
+    OLD = 0
+    """The bytes with which the dispatch began, not copied yet."""
+    ABSENT = 1
+    PRESENT = 2
+
+
+class Lines:
+    """Copies of some lines of a buffer.
+
+    Attributes:
+        data: the buffer's bytes.
+        copy: as many bytes, of which the lines are there that ``state`` says.
+        state: State of each line.
+        dirty: which bytes were stored and are not in memory yet.
+        stored: the places of all stores since the last ``write_back``.
+    """
+
+    __slots__ = ("copy", "data", "dirty", "state", "stored")
+
+    def __init__(self, data: Array, state: State = State.OLD) -> None:
+        count = -(-len(data) // LINE)
+        self.data, self.copy, self.dirty = data, np.empty(count * LINE, np.uint8), np.zeros(len(data), bool)
+        # Zeros cost nothing until they are written, even for the largest buffers.
+        self.state = np.full(count, state, np.uint8) if state else np.zeros(count, np.uint8)
+        self.stored: list[Array] = []
+
+    def fill(self, lines: Array, source: Array) -> None:
+        """Copy lines from a source with the buffer's bytes, except bytes that were stored."""
+        places = (lines[:, np.newaxis] * LINE + np.arange(LINE)).ravel()
+        places = places[places < len(self.data)]
+        places = places[~self.dirty[places]]
+        self.copy[places] = source[places]
+        self.state[lines] = State.PRESENT
+
+
+Begun = dict[int, Lines]
+"""The lines that have changed since the dispatch began, with their old bytes, by the identity of the buffer's array."""
+
+
+class Uncached:
+    """Memory itself: the local data share, and all memory where no other wave can see what a wave stores while the dispatch runs."""
+
+    def read(self, data: Array, places: Array, size: int, past: bool = False) -> Array:  # noqa: ARG002
+        """Return bytes among which those of some elements are as the compute unit sees them.
+
+        Args:
+            data: the buffer.
+            places: the first byte of each element.
+            size: bytes of an element.
+            past: whether to get the lines from memory again.
+        """
+        return data
+
+    def write(self, data: Array, places: Array, size: int) -> Array:  # noqa: ARG002
+        """Return the bytes to which to write some elements, which are no longer like memory."""
+        return data
+
+    def publish(self, data: Array, places: Array, size: int, evict: bool = False) -> None:
+        """Write elements to memory if they were stored. With ``evict``, memory may change there, and the cache gets the lines again."""
+
+    def early(self) -> bool:
+        """Return whether a store is published before it has to be."""
+        return False
+
+    def write_back(self) -> None:
+        """Write all that was stored to memory."""
+
+    def invalidate(self) -> None:
+        """Forget all lines; bytes that were stored stay."""
+
+
+class Cache(Uncached):
+    """The cache of a compute unit.
+
+    Args:
+        begun: shared by the caches of a dispatch.
+        early: see Uncached.
+    """
+
+    def __init__(self, begun: Begun, early: Callable[[], bool]) -> None:
+        self._begun, self.early = begun, early  # type: ignore[method-assign]
+        self._buffers: dict[int, Lines] = {}
+        self._first = State.OLD
+
+    def read(self, data: Array, places: Array, size: int, past: bool = False) -> Array:
+        """See Uncached."""
+        buffer, lines = self._at(data), _lines(places, size)
+        if past:
+            buffer.state[lines] = State.ABSENT
+        missing = lines[buffer.state[lines] != State.PRESENT]
+        if missing.size:
+            missing = np.unique(missing)
+            old = self._begun.get(id(data))
+            was_old = missing[buffer.state[missing] == State.OLD]
+            buffer.fill(missing, data)
+            if old is not None and was_old.size:
+                buffer.fill(was_old[old.state[was_old] == State.PRESENT], old.copy)
+        return buffer.copy
+
+    def write(self, data: Array, places: Array, size: int) -> Array:
+        """See Uncached."""
+        copy, bytes_ = self.read(data, places, size), _bytes(places, size)
+        buffer = self._at(data)
+        buffer.dirty[bytes_] = True
+        buffer.stored.append(bytes_)
+        return copy
+
+    def publish(self, data: Array, places: Array, size: int, evict: bool = False) -> None:
+        """See Uncached."""
+        lines = _lines(places, size)
+        self._publish(self._at(data), _bytes(places, size), lines)
+        if evict:
+            self._at(data).state[lines] = State.ABSENT
+
+    def _publish(self, buffer: Lines, places: Array, lines: Array) -> None:
+        begun = self._begun.get(id(buffer.data))
+        if begun is None:
+            begun = self._begun[id(buffer.data)] = Lines(buffer.data)
+        new = np.unique(lines[begun.state[lines] != State.PRESENT])
+        begun.fill(new, buffer.data)
+        places = places[buffer.dirty[places]]
+        buffer.data[places] = buffer.copy[places]
+        buffer.dirty[places] = False
+
+    def write_back(self) -> None:
+        """See Uncached."""
+        for buffer in self._buffers.values():
+            if buffer.stored:
+                places, buffer.stored = np.concatenate(buffer.stored), []
+                self._publish(buffer, places, places // LINE)
+
+    def invalidate(self) -> None:
+        """See Uncached."""
+        self._first = State.ABSENT
+        for buffer in self._buffers.values():
+            buffer.state[:] = State.ABSENT
+
+    def _at(self, data: Array) -> Lines:
+        found = self._buffers.get(id(data))
+        if found is None:
+            found = self._buffers[id(data)] = Lines(data, self._first)
+        return found
+
+
+def _lines(places: Array, size: int) -> Array:
+    return np.concatenate((places, places + size - 1)) // LINE
+
+
+def _bytes(places: Array, size: int) -> Array:
+    return (places[:, np.newaxis] + np.arange(size)).ravel()

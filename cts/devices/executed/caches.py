@@ -61,7 +61,14 @@ Begun = dict[int, Lines]
 
 
 class Uncached:
-    """Memory itself: the local data share, and all memory where no other wave can see what a wave stores while the dispatch runs."""
+    """Memory itself: the local data share, and all memory where no other wave can see what a wave stores while the dispatch runs.
+
+    Attributes:
+        shared: whether several waves are on the compute unit. Their accesses are in order, so a wave that waits for its own stores waits
+            for those of the others, too.
+    """
+
+    shared = False
 
     def read(self, data: Array, places: Array, size: int, past: bool = False) -> Array:  # noqa: ARG002
         """Return bytes among which those of some elements are as the compute unit sees them.
@@ -97,11 +104,11 @@ class Cache(Uncached):
 
     Args:
         begun: shared by the caches of a dispatch.
-        early: see Uncached.
+        early, shared: see Uncached.
     """
 
-    def __init__(self, begun: Begun, early: Callable[[], bool]) -> None:
-        self._begun, self.early = begun, early  # type: ignore[method-assign]
+    def __init__(self, begun: Begun, early: Callable[[], bool], shared: bool = False) -> None:
+        self._begun, self.early, self.shared = begun, early, shared  # type: ignore[method-assign]
         self._buffers: dict[int, Lines] = {}
         self._first = State.OLD
 

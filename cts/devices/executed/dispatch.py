@@ -117,7 +117,7 @@ def run(dispatch: Dispatch, memory: Memory, number: int = 0) -> None:
     caches: list[Cache] = []
     while True:
         while len(running) < _IN_FLIGHT and (place := next(ids, None)) is not None:
-            shared = Cache(begun, order.publishes)
+            shared = Cache(begun, order.publishes, shared=True)
             group = Workgroup(memory, np.zeros(dispatch.field(15, 9) * _LDS_UNIT, np.uint8), dispatch.waves)
             for wave in range(dispatch.waves):
                 cache = Cache(begun, order.publishes) if dispatch.resources[0] >> _WGP_MODE & 1 else shared

@@ -2,7 +2,8 @@
 
 A load reads when it is executed, and its registers change when the wave waits for it. A store is in the cache of the wave's compute unit at
 once, and in memory when the wave waits for it; in the local data share it is at once. So a shader that does not wait reads old values, as
-it may on hardware. A load or store reaches only the cache if its scope is one compute unit; RDNA3's stores always reach memory.
+it may on hardware. A load whose scope is more than one compute unit goes past the cache. The scope of a store says nothing: LLVM's memory
+model for RDNA4, too, only waits for stores, since they are complete no earlier than in the cache of the whole device.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def loaded(wave: Wave, parts: Iterable[Part], size: int, cache: Uncached, past: 
 
 
 def beyond_unit(instruction: Instruction, rdna4: bool) -> bool:
-    """Return whether the scope of a load or store is more than one compute unit."""
+    """Return whether the scope of a load is more than one compute unit."""
     return bool(instruction.fields.get("scope" if rdna4 else "glc", 0))
 
 
@@ -101,11 +102,10 @@ class Transfer:
             registers = [instruction["data0"], instruction["data1"]][: len(offsets)]
         find, shape = PLACES[segment](instruction, self.generation), SHAPES[name]
         counter = Counter.SHARE if segment == "ds" else Counter.LOAD if verb == "load" else Counter.STORE
-        rdna4 = self.generation == "gfx12"
-        beyond = beyond_unit(instruction, rdna4)
+        beyond = beyond_unit(instruction, self.generation == "gfx12")
         if verb == "load":
             return _load(find, shape, instruction["vdata" if segment == "buffer" else "vdst"], offsets, counter, beyond)
-        return _store(find, shape, registers, offsets, counter, beyond or not rdna4)
+        return _store(find, shape, registers, offsets, counter)
 
 
 def _offsets(instruction: Instruction, name: str) -> tuple[tuple[int, ...], str]:
@@ -129,7 +129,7 @@ def _load(find: Find, shape: Shape, register: int, offsets: tuple[int, ...], cou
     return step
 
 
-def _store(find: Find, shape: Shape, registers: list[int], offsets: tuple[int, ...], counter: Counter, reaches: bool) -> Step:
+def _store(find: Find, shape: Shape, registers: list[int], offsets: tuple[int, ...], counter: Counter) -> Step:
     places = [
         (register + number, offset + 4 * number)
         for register, offset in zip(registers, offsets, strict=True)
@@ -152,13 +152,9 @@ def _store(find: Find, shape: Shape, registers: list[int], offsets: tuple[int, .
 
         if cache.early():
             publish()
-        wave.later(counter, publish if reaches else _nothing)
+        wave.later(counter, cache.write_back if cache.shared else publish)
 
     return step
-
-
-def _nothing() -> None:
-    """Do nothing: the access is only counted."""
 
 
 @dataclass(frozen=True)

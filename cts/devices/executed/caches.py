@@ -28,7 +28,7 @@ class State(IntEnum):
 
 
 class Lines:
-    """Copies of some lines of a buffer.
+    """Copies of some lines of a buffer, which has a whole number of lines.
 
     Attributes:
         data: the buffer's bytes.
@@ -41,18 +41,17 @@ class Lines:
     __slots__ = ("copy", "data", "dirty", "state", "stored")
 
     def __init__(self, data: Array, state: State = State.OLD) -> None:
-        count = -(-len(data) // LINE)
-        self.data, self.copy, self.dirty = data, np.empty(count * LINE, np.uint8), np.zeros(len(data), bool)
         # Zeros cost nothing until they are written, even for the largest buffers.
-        self.state = np.full(count, state, np.uint8) if state else np.zeros(count, np.uint8)
+        self.data, self.copy, self.dirty = data, np.empty(len(data), np.uint8), np.zeros(len(data), bool)
+        self.state = np.zeros(len(data) // LINE, np.uint8)
         self.stored: list[Array] = []
+        if state:
+            self.state[:] = state
 
     def fill(self, lines: Array, source: Array) -> None:
         """Copy lines from a source with the buffer's bytes, except bytes that were stored."""
-        places = (lines[:, np.newaxis] * LINE + np.arange(LINE)).ravel()
-        places = places[places < len(self.data)]
-        places = places[~self.dirty[places]]
-        self.copy[places] = source[places]
+        copy, new = self.copy.reshape(-1, LINE), source.reshape(-1, LINE)[lines]
+        copy[lines] = np.where(self.dirty.reshape(-1, LINE)[lines], copy[lines], new) if self.stored else new
         self.state[lines] = State.PRESENT
 
 
@@ -119,12 +118,11 @@ class Cache(Uncached):
             buffer.state[lines] = State.ABSENT
         missing = lines[buffer.state[lines] != State.PRESENT]
         if missing.size:
-            missing = np.unique(missing)
-            old = self._begun.get(id(data))
-            was_old = missing[buffer.state[missing] == State.OLD]
+            missing, begun = np.unique(missing), self._begun.get(id(data))
+            old = missing[buffer.state[missing] == State.OLD]
             buffer.fill(missing, data)
-            if old is not None and was_old.size:
-                buffer.fill(was_old[old.state[was_old] == State.PRESENT], old.copy)
+            if begun is not None and old.size:
+                buffer.fill(old[begun.state[old] == State.PRESENT], begun.copy)
         return buffer.copy
 
     def write(self, data: Array, places: Array, size: int) -> Array:
@@ -146,8 +144,9 @@ class Cache(Uncached):
         begun = self._begun.get(id(buffer.data))
         if begun is None:
             begun = self._begun[id(buffer.data)] = Lines(buffer.data)
-        new = np.unique(lines[begun.state[lines] != State.PRESENT])
-        begun.fill(new, buffer.data)
+        new = lines[begun.state[lines] != State.PRESENT]
+        if new.size:
+            begun.fill(np.unique(new), buffer.data)
         places = places[buffer.dirty[places]]
         buffer.data[places] = buffer.copy[places]
         buffer.dirty[places] = False

@@ -84,11 +84,8 @@ class Exchanges:
             return write
 
         barriers = {name: ending(name) for name in ("s_barrier", "s_barrier_wait")}
-        for module, name, value in (
-            (program, "_prepared", prepare),
-            (transfers, "loaded", load),
-            (program, "ENDINGS", {**endings, **barriers}),
-        ):
+        changes = ((program, "_prepared", prepare), (transfers, "loaded", load), (program, "ENDINGS", {**endings, **barriers}))
+        for module, name, value in changes:
             setattr(module, name, value)
         for kind in writes:
             kind.write = writing(kind)  # type: ignore[method-assign]

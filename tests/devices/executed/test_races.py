@@ -173,7 +173,7 @@ def stored(cache: Cache, data: np.ndarray, place: np.ndarray, value: int) -> Non
 
 
 def test_a_cache_has_the_bytes_with_which_the_dispatch_began():
-    (writer, reader), data = caches(False, False), np.zeros(2 * LINE - 1, np.uint8)
+    (writer, reader), data = caches(False, False), np.zeros(2 * LINE, np.uint8)
     stored(writer, data, PLACE, 5)
     assert (seen(writer, data, PLACE), seen(reader, data, PLACE), data[8]) == (5, 0, 0)
     writer.publish(data, PLACE, 1)

@@ -8,7 +8,6 @@ cache. A store is in the cache at once, and in memory when it is published.
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import IntEnum
 
 import numpy as np
 
@@ -18,13 +17,8 @@ LINE = 128
 """Bytes of a line."""
 
 
-class State(IntEnum):
-    """What a cache has of a line."""
-
-    OLD = 0
-    """The bytes with which the dispatch began, not copied yet."""
-    ABSENT = 1
-    PRESENT = 2
+OLD, ABSENT, PRESENT = range(3)
+"""What a cache has of a line: the bytes with which the dispatch began, not copied yet; nothing; the copy."""
 
 
 class Lines:
@@ -33,26 +27,24 @@ class Lines:
     Attributes:
         data: the buffer's bytes.
         copy: as many bytes, of which the lines are there that ``state`` says.
-        state: State of each line.
+        state: of each line: OLD, ABSENT or PRESENT.
         dirty: which bytes were stored and are not in memory yet.
         stored: the places of all stores since the last ``write_back``.
     """
 
     __slots__ = ("copy", "data", "dirty", "state", "stored")
 
-    def __init__(self, data: Array, state: State = State.OLD) -> None:
+    def __init__(self, data: Array, state: int = OLD) -> None:
         # Zeros cost nothing until they are written, even for the largest buffers.
         self.data, self.copy, self.dirty = data, np.empty(len(data), np.uint8), np.zeros(len(data), bool)
-        self.state = np.zeros(len(data) // LINE, np.uint8)
+        self.state = np.full(len(data) // LINE, state, np.uint8)
         self.stored: list[Array] = []
-        if state:
-            self.state[:] = state
 
     def fill(self, lines: Array, source: Array) -> None:
         """Copy lines from a source with the buffer's bytes, except bytes that were stored."""
         copy, new = self.copy.reshape(-1, LINE), source.reshape(-1, LINE)[lines]
         copy[lines] = np.where(self.dirty.reshape(-1, LINE)[lines], copy[lines], new) if self.stored else new
-        self.state[lines] = State.PRESENT
+        self.state[lines] = PRESENT
 
 
 Begun = dict[int, Lines]
@@ -109,20 +101,20 @@ class Cache(Uncached):
     def __init__(self, begun: Begun, early: Callable[[], bool], shared: bool = False) -> None:
         self._begun, self.early, self.shared = begun, early, shared  # type: ignore[method-assign]
         self._buffers: dict[int, Lines] = {}
-        self._first = State.OLD
+        self._first = OLD
 
     def read(self, data: Array, places: Array, size: int, past: bool = False) -> Array:
         """See Uncached."""
         buffer, lines = self._at(data), _lines(places, size)
         if past:
-            buffer.state[lines] = State.ABSENT
-        missing = lines[buffer.state[lines] != State.PRESENT]
+            buffer.state[lines] = ABSENT
+        missing = lines[buffer.state[lines] != PRESENT]
         if missing.size:
             missing, begun = np.unique(missing), self._begun.get(id(data))
-            old = missing[buffer.state[missing] == State.OLD]
+            old = missing[buffer.state[missing] == OLD]
             buffer.fill(missing, data)
             if begun is not None and old.size:
-                buffer.fill(old[begun.state[old] == State.PRESENT], begun.copy)
+                buffer.fill(old[begun.state[old] == PRESENT], begun.copy)
         return buffer.copy
 
     def write(self, data: Array, places: Array, size: int) -> Array:
@@ -135,34 +127,31 @@ class Cache(Uncached):
 
     def publish(self, data: Array, places: Array, size: int, evict: bool = False) -> None:
         """See Uncached."""
-        lines = _lines(places, size)
-        self._publish(self._at(data), _bytes(places, size), lines)
-        if evict:
-            self._at(data).state[lines] = State.ABSENT
-
-    def _publish(self, buffer: Lines, places: Array, lines: Array) -> None:
-        begun = self._begun.get(id(buffer.data))
-        if begun is None:
-            begun = self._begun[id(buffer.data)] = Lines(buffer.data)
-        new = lines[begun.state[lines] != State.PRESENT]
+        buffer, lines, places = self._at(data), _lines(places, size), _bytes(places, size)
+        if id(data) not in self._begun:
+            self._begun[id(data)] = Lines(data)
+        begun = self._begun[id(data)]
+        new = lines[begun.state[lines] != PRESENT]
         if new.size:
-            begun.fill(np.unique(new), buffer.data)
+            begun.fill(np.unique(new), data)
         places = places[buffer.dirty[places]]
-        buffer.data[places] = buffer.copy[places]
+        data[places] = buffer.copy[places]
         buffer.dirty[places] = False
+        if evict:
+            buffer.state[lines] = ABSENT
 
     def write_back(self) -> None:
         """See Uncached."""
         for buffer in self._buffers.values():
             if buffer.stored:
-                places, buffer.stored = np.concatenate(buffer.stored), []
-                self._publish(buffer, places, places // LINE)
+                self.publish(buffer.data, np.concatenate(buffer.stored), 1)
+                buffer.stored = []
 
     def invalidate(self) -> None:
         """See Uncached."""
-        self._first = State.ABSENT
+        self._first = ABSENT
         for buffer in self._buffers.values():
-            buffer.state[:] = State.ABSENT
+            buffer.state[:] = ABSENT
 
     def _at(self, data: Array) -> Lines:
         found = self._buffers.get(id(data))

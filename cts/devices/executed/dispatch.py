@@ -83,7 +83,7 @@ class Order:
         self._switching = self._chance.choice((0.02, 0.1, 0.5)) if pair else 0.0
         self._early = self._chance.choice((0.0, 0.1, 0.5)) if pair else 0.0
 
-    def choose(self, waves: list[Running]) -> Running:
+    def choose(self, waves: list[Wave]) -> Wave:
         """Return the wave that runs next."""
         place = int(self._chance.random() * len(waves))
         return waves[-1 - place if self._opposite else place]
@@ -113,37 +113,30 @@ def run(dispatch: Dispatch, memory: Memory, number: int = 0) -> None:
     xs, ys, zs = (range(count) for count in dispatch.groups)
     ids = ((x, y, z) for z, y, x in product(zs, ys, xs))
     alone = dispatch.waves == 1 and dispatch.groups == (1, 1, 1)
-    running: list[Running] = []
+    running: dict[Wave, Iterator[Signal]] = {}
     caches: list[Cache] = []
     while True:
         while len(running) < _IN_FLIGHT and (place := next(ids, None)) is not None:
             shared = Cache(begun, order.publishes, shared=True)
             group = Workgroup(memory, np.zeros(dispatch.field(15, 9) * _LDS_UNIT, np.uint8), dispatch.waves)
-            for wave in range(dispatch.waves):
+            for part in range(dispatch.waves):
                 cache = Cache(begun, order.publishes) if dispatch.resources[0] >> _WGP_MODE & 1 else shared
                 caches.append(cache)
-                running.append(Running(_wave(dispatch, group, place, wave, None if alone else cache), program))
+                wave = _wave(dispatch, group, place, part, None if alone else cache)
+                running[wave] = _execute(wave, program)
         if not running:
             break
-        ready = [wave for wave in running if wave.wave.ready]
+        ready = [wave for wave in running if wave.ready]
         if not ready:
             raise Hang(f"{len(running)} waves wait at a barrier that never opens")
         chosen = order.choose(ready)
-        while (signal := next(chosen.signals)) is Signal.ACCESS:
-            if not alone and order.switches():
-                break
+        while (signal := next(running[chosen])) is Signal.ACCESS and not order.switches():
+            pass
         if signal is Signal.END:
-            running.remove(chosen)
+            del running[chosen]
     # Stores for which nobody waited are only there now.
     for cache in caches:
         cache.write_back()
-
-
-class Running:
-    """A wave and its progress."""
-
-    def __init__(self, wave: Wave, program: Program) -> None:
-        self.wave, self.signals = wave, _execute(wave, program)
 
 
 def _execute(wave: Wave, program: Program) -> Iterator[Signal]:

@@ -40,25 +40,23 @@ class Gpu:
     Args:
         memory: the GPU's memory.
         chip: a key of GENERATIONS.
-        seed: the number of the first dispatch; the order of waves derives from a dispatch's number.
+
+    Attributes:
+        dispatches: the number of the next dispatch, from which the order of its waves derives.
 
     Raises:
         NotModelled: from ``execute``: a packet, register or instruction is not modelled.
     """
 
-    def __init__(self, memory: Memory, chip: str, seed: int = 0) -> None:
+    def __init__(self, memory: Memory, chip: str) -> None:
         self._memory, self._generation = memory, GENERATIONS[chip]
-        self._seed = self._dispatches = seed
+        self.dispatches = 0
         self._registers: dict[int, int] = {}
         tables = _tables()
         self._ignored = frozenset(tables["packets"]["ignored"])
         self._packets: Mapping[int, str] = tables["packets"]["executed"]
         user_data = range(_USER_DATA, _USER_DATA + _USER_DATA_COUNT)
         self._known = frozenset((*tables["registers"]["read"], *tables["registers"]["ignored"], *user_data))
-
-    def begin(self) -> None:
-        """Count dispatches anew, so what is executed next does not depend on what was before it."""
-        self._dispatches = self._seed
 
     def execute(self, buffers: Sequence[tuple[int, int]]) -> None:
         """Execute command buffers, each a GPU address and a size in bytes."""
@@ -146,6 +144,6 @@ class Gpu:
                 user_data=tuple(registers.get(_USER_DATA + number, 0) for number in range(_USER_DATA_COUNT)),
             ),
             self._memory,
-            self._dispatches,
+            self.dispatches,
         )
-        self._dispatches += 1
+        self.dispatches += 1

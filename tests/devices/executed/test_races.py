@@ -32,7 +32,7 @@ MEETING = [WAIT_STORES, SIGNAL, BARRIER]
 def copied(code: list[int], number: int = 0, wgp: int = 1, chip: str = "gfx1201") -> list[int]:
     """Return what two waves copied, in the dispatch with a number."""
     machine = Machine(chip)
-    machine.gpu._dispatches = number
+    machine.gpu.dispatches = number
     return machine.dispatch([*code, END], size=(64, 1, 1), wgp=wgp)[COPIES]
 
 
@@ -126,7 +126,7 @@ def test_workgroups_run_at_the_same_time():
     orders = set()
     for number in range(40):
         machine = Machine()
-        machine.gpu._dispatches = number
+        machine.gpu.dispatches = number
         orders.add(tuple(machine.dispatch([*code, END], groups=(3, 1, 1), size=(1, 1, 1))[0x400:0x403]))
     assert len(orders) > 3
     assert any(len(set(order)) < 3 for order in orders)
@@ -145,11 +145,11 @@ def test_every_second_dispatch_makes_the_opposite_choices(pair):
         assert waves.index(first.choose(waves)) + waves.index(second.choose(waves)) == 3
 
 
-def test_each_run_of_a_kernel_counts_its_dispatches_anew():
+def test_dispatches_with_the_same_numbers_give_the_same_results():
     machine = Machine()
     found = []
     for _ in range(2):
-        machine.gpu.begin()
+        machine.gpu.dispatches = 0
         machine.out[:] = 0
         found.append([machine.dispatch([*OWN, WAIT_STORES, *OTHER, *SCOPED_LOAD, *COPY, END], size=(64, 1, 1)) for _ in range(4)])
     assert found[0] == found[1]

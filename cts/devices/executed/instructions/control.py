@@ -101,7 +101,7 @@ IGNORED = frozenset(
     (
         *(f"s_{name}" for name in ("nop", "clause", "delay_alu", "setprio", "sleep", "set_inst_prefetch_distance")),
         *(f"s_{name}" for name in ("icache_inv", "dcache_inv", "gl1_inv", "waitcnt_depctr")),
-        *("s_wait_alu", "s_wait_samplecnt", "s_wait_expcnt", "v_nop", "v_pipeflush", "buffer_gl1_inv"),
+        *("s_wait_alu", "s_wait_samplecnt", "s_wait_expcnt", "v_nop", "v_pipeflush", "buffer_gl1_inv", "global_wb"),
     )
 )
 """Instructions without an effect here: results of arithmetic are there at once, and only the caches of compute units are not coherent."""
@@ -163,17 +163,10 @@ def _signal_barrier(instruction: Instruction) -> Step:
     return Wave.signal
 
 
-def _of_cache(*does: str) -> Meaning:
-    """Return an instruction that changes the cache of the wave's compute unit. With the scope of one compute unit it does nothing."""
-
-    def prepare(instruction: Instruction) -> Step:
-        def step(wave: Wave) -> None:
-            for do in does if instruction.fields.get("scope", 1) else ():
-                getattr(wave.cache, do)()
-
-        return step
-
-    return prepare
+def _invalidate(instruction: Instruction) -> Step:
+    """Prepare an invalidation of the cache of the wave's compute unit. With the scope of one compute unit it does nothing."""
+    beyond = instruction.fields.get("scope", 1)
+    return lambda wave: wave.cache.invalidate() if beyond else None
 
 
 def _wait(counters: Mapping[Counter, int]) -> Meaning:
@@ -214,10 +207,7 @@ STATE: Mapping[str, Meaning] = MappingProxyType(
         "s_waitcnt_vscnt": _wait({Counter.STORE: 0}),
         "s_wait_idle": lambda _: Wave.wait_for_all,
         "s_barrier_signal": _signal_barrier,
-        "buffer_gl0_inv": _of_cache("invalidate"),
-        "global_inv": _of_cache("invalidate"),
-        "global_wb": _of_cache("write_back"),
-        "global_wbinv": _of_cache("write_back", "invalidate"),
+        **dict.fromkeys(("buffer_gl0_inv", "global_inv", "global_wbinv"), _invalidate),
         "s_round_mode": _set_mode(0),
         "s_denorm_mode": _set_mode(4),
         "s_getreg_b32": _get_register,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,9 @@ from cts.devices.executed.submissions import Submissions
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.vulkan.device import VulkanDevice
 from generators.kernel import Dispatch, Kernel, Outcome
+
+ORDERS = "CTS_EXECUTED_ORDERS"
+"""The variable with the number of the first dispatch of a case, from which the orders of waves derive. Each number gives other orders."""
 
 
 class ExecutedDevice(VulkanDevice):
@@ -38,6 +42,7 @@ class ExecutedDevice(VulkanDevice):
         Raises:
             NotModelled: what RADV submitted needs something that the model lacks.
         """
+        self._gpu.dispatches = int(os.environ.get(ORDERS, "0"))
         try:
             return super().run(kernel, dispatches)
         finally:

@@ -38,8 +38,13 @@ def _tables() -> Mapping[str, Any]:
 class Gpu:
     """Executes what a driver submits.
 
+    Args:
+        memory: the GPU's memory.
+        chip: a key of GENERATIONS.
+
     Attributes:
         generation: of the chip.
+        dispatches: the number of the next dispatch, from which the order of its waves derives.
         watch: is told of each instruction of the shaders that begin from now on; None for nobody.
 
     Raises:
@@ -48,6 +53,7 @@ class Gpu:
 
     def __init__(self, memory: Memory, chip: str) -> None:
         self._memory, self.generation = memory, GENERATIONS[chip]
+        self.dispatches = 0
         self._registers: dict[int, int] = {}
         self.watch: Watch | None = None
         tables = _tables()
@@ -147,5 +153,7 @@ class Gpu:
                 user_data=tuple(registers.get(_USER_DATA + number, 0) for number in range(_USER_DATA_COUNT)),
             ),
             self._memory,
-            watch=self.watch,
+            self.dispatches,
+            self.watch,
         )
+        self.dispatches += 1

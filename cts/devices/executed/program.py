@@ -16,6 +16,9 @@ from cts.devices.executed.memory import ADDRESSES, Memory
 _PREPARED = 1 << 14
 """How many different instructions to keep prepared."""
 
+_ACCESSES = ("buffer_", "global_", "ds_", "s_wait_storecnt", "s_waitcnt_vscnt")
+"""What the mnemonics begin with before which another wave may go on: accesses to memory, and waits that publish stores."""
+
 
 Watch = Callable[[int, Instruction, Step], Step]
 """Takes the address of an instruction, the instruction, and what executes it, and returns what executes it and is told of it."""
@@ -23,9 +26,14 @@ Watch = Callable[[int, Instruction, Step], Step]
 
 @dataclass(frozen=True)
 class Block:
-    """Instructions that are executed one after another, and the one that decides what comes next."""
+    """Instructions that are executed one after another, and the one that decides what comes next.
 
-    steps: tuple[Step, ...]
+    Attributes:
+        parts: the instructions; each part but the first begins with an access to memory that other waves may see.
+        end: the last instruction.
+    """
+
+    parts: tuple[tuple[Step, ...], ...]
     end: Ending
 
 
@@ -48,16 +56,18 @@ class Program:
         return found
 
     def _decoded(self, address: int) -> Block:
-        steps: list[Step] = []
+        parts: list[list[Step]] = [[]]
         while True:
             instruction, words = self._instruction(address)
             begin, address = address, address + 4 * instruction.words
             ending = ENDINGS.get(instruction.mnemonic)
             if ending is not None:
-                return Block(tuple(steps), ending(instruction, address))
+                return Block(tuple(map(tuple, parts)), ending(instruction, address))
             step = _prepared(words[: instruction.words], self._generation)
+            if instruction.mnemonic.startswith(_ACCESSES):
+                parts.append([])
             if step is not None:
-                steps.append(step if self._watch is None else self._watch(begin, instruction, step))
+                parts[-1].append(step if self._watch is None else self._watch(begin, instruction, step))
 
     def _instruction(self, address: int) -> tuple[Instruction, tuple[int, ...]]:
         buffer = self._memory.at(address, 4)

@@ -57,9 +57,10 @@ class Atomic:
         find, update = PLACES[segment](instruction, self.generation), _UPDATES.get(verb)
 
         def step(wave: Wave) -> None:
-            wave.settle(counter)
-            olds = np.zeros(wave.lanes, np.uint64)
-            for memory, start, lane in _cells(find(wave)(offset, size)):
+            olds, parts = np.zeros(wave.lanes, np.uint64), list(find(wave)(offset, size))
+            for part in parts if segment != "ds" else ():
+                wave.cache.publish(part.data, part.places, size, evict=True)
+            for memory, start, lane in _cells(parts):
                 operand = partial(_operand, wave, lane=lane, size=size, with_sign=with_sign)
                 cell = memory[start : start + size]
                 old = int.from_bytes(cell.tobytes(), "little", signed=with_sign)

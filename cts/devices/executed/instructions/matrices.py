@@ -16,10 +16,13 @@ from cts.devices.executed.errors import NotModelled
 from cts.devices.executed.instructions.meaning import Step
 from cts.devices.executed.instructions.packed import BF8, FP8
 from cts.devices.executed.operands import FIRST_VECTOR, KINDS, constant
-from cts.devices.executed.wave import Wave
+from cts.devices.executed.wave import POISON, Wave
 
 SIZE = 16
 """Rows and columns of every matrix."""
+
+SOURCES = ("src0", "src1")
+"""The operands A and B."""
 
 
 def _bf16(codes: Array) -> Array:
@@ -103,25 +106,33 @@ class MultiplyAccumulate:
         saturates = bool(instruction["clamp"])
         if saturates and self.result != "i32":
             raise NotModelled(instruction.mnemonic, "with clamp")
-        register, rounded = instruction["vdst"], _ROUNDED[self.result]
+        register, rounded, dtype = instruction["vdst"], _ROUNDED[self.result], _UNPACK[self.result][0]
 
         def step(wave: Wave) -> None:
-            if not wave.full:
-                raise NotModelled(instruction.mnemonic, "with inactive lanes")
+            rows, columns = _results(self.layouts, wave.lanes)
+            if not (wave.full and all(self._repeats(wave, instruction, place) for place in (0, 1))):
+                _write(wave, register, np.full((SIZE, SIZE), POISON).astype(dtype)[rows, columns], kept_half)
+                return
             if self.result == "i32":
                 total = a(wave) @ b(wave) + c(wave)
                 values = np.clip(total, -(2.0**31), 2.0**31 - 1) if saturates else total
                 codes = values.astype(np.int64).astype(np.uint32)
             else:
                 codes = rounded(exact_sums(a(wave), b(wave), c(wave)))
-            rows, columns = _results(self.layouts, wave.lanes)
             _write(wave, register, codes[rows, columns], kept_half)
 
         return step
 
+    def _repeats(self, wave: Wave, instruction: Instruction, place: int) -> bool:
+        """Return whether all lanes have of A or B what they must have: on RDNA3, lanes from 16 on what lanes 0-15 have."""
+        register = instruction[SOURCES[place]] - FIRST_VECTOR
+        words = SIZE * _UNPACK[(self.a, self.b)[place]][0].itemsize // 4
+        lanes = wave.u32[register : register + words].reshape(words, -1, SIZE)
+        return not self.layouts.repeated or bool((lanes == lanes[:, :1]).all())
+
     def _factor(self, instruction: Instruction, place: int, signed: bool) -> Callable[[Wave], Array]:
         """Return what reads A as rows by K, or B as K by columns."""
-        register = instruction[("src0", "src1")[place]] - FIRST_VECTOR
+        register = instruction[SOURCES[place]] - FIRST_VECTOR
         if register < 0:
             raise NotModelled(instruction.mnemonic, "with a constant as A or B")
         dtype, values = _UNPACK[(self.a, self.b)[place]]
@@ -132,8 +143,6 @@ class MultiplyAccumulate:
             outer, inner = _factors(layouts, wave.lanes)
             count = inner.shape[1] * dtype.itemsize // 4
             codes = np.ascontiguousarray(wave.u32[register : register + count].T).view(dtype)
-            if layouts.repeated and not (codes.reshape(-1, SIZE, codes.shape[1]) == codes[:SIZE]).all():
-                raise NotModelled(instruction.mnemonic, "where lanes from 16 on do not repeat lanes 0-15")
             found = values(codes.view(np.int8) if signed else codes).astype(np.float64)
             if negate[0] or negate[1]:
                 found = found * np.where(np.arange(found.shape[1]) % 2 == 0, 1 - 2 * negate[0], 1 - 2 * negate[1])

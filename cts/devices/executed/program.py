@@ -61,8 +61,16 @@ class Program:
         return _decode(words, self._generation), words
 
 
-@lru_cache(_PREPARED)
 def _decode(words: tuple[int, ...], generation: str) -> Instruction:
+    # What follows an instruction is no part of the key, so the same one is decoded once: the first word tells at least one more, if any.
+    size = 1
+    while (found := _decoded(words[:size], generation)).words > size:
+        size = found.words
+    return found
+
+
+@lru_cache(_PREPARED)
+def _decoded(words: tuple[int, ...], generation: str) -> Instruction:
     return load_encoding(generation).decode((*words, *(0,) * (LONGEST - len(words))))
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
 
 from cts.devices.executed.arrays import Array
 from cts.devices.executed.instructions.vector import Vector
-from cts.devices.executed.wave import Wave
 
 _WIDE = np.uint64(32)
 
@@ -79,20 +79,16 @@ def _wide_signed_product(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
     return total, (c < 0) ^ (product < 0) ^ (total < 0)
 
 
+@cache
+def _below(first: int, lanes: int) -> Array:
+    """Return for each lane the bits of a mask that are below it; the mask's lowest bit is of lane ``first``."""
+    number = np.clip(np.arange(lanes, dtype=np.int64) - first, 0, 32)
+    return ((np.int64(1) << number) - 1).astype(np.uint32)
+
+
 def _counted(first: int) -> Vector:
-    """Return the count of a mask's bits below each lane, added to a number.
-
-    Args:
-        first: the lane of the mask's lowest bit.
-    """
-
-    def below(wave: Wave, mask: Array, base: Array) -> Array:
-        number = np.clip(np.arange(wave.lanes, dtype=np.int64) - first, 0, 32)
-        lower = ((np.int64(1) << number) - 1).astype(np.uint32)
-        total: Array = base + np.bitwise_count(mask & lower)
-        return total
-
-    return Vector("u32 <- u32 u32", below, modal=True)
+    """Return the count of a mask's bits below each lane, added to a number; the mask's lowest bit is of lane ``first``."""
+    return Vector("u32 <- u32 u32", lambda wave, mask, base: base + np.bitwise_count(mask & _below(first, wave.lanes)), modal=True)
 
 
 def _of_kinds(name: str, kinds: str, operands: int, function: Callable[..., Array]) -> dict[str, Vector]:

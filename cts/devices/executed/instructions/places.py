@@ -64,7 +64,11 @@ def _at(wave: Wave, addresses: Array, lanes: Array, size: int) -> Iterator[Part]
     addresses = addresses & ADDRESSES
     left = lanes
     while left.any():
-        buffer = wave.group.memory.at(int(addresses[left].min()), size)
+        chosen = addresses[left]
+        buffer = wave.group.memory.at(int(chosen.min()), size)
+        if int(chosen.max()) + size <= buffer.end:
+            yield Part(buffer.data, chosen - buffer.first, left)
+            return
         inside = left & (addresses + size <= buffer.end)
         yield Part(buffer.data, addresses[inside] - buffer.first, inside)
         left = left & ~inside

@@ -16,7 +16,7 @@ from cts.devices.executed.errors import NotModelled
 from cts.devices.executed.instructions.floats import FLOATS
 from cts.devices.executed.instructions.integers import INTEGERS
 from cts.devices.executed.instructions.meaning import Step
-from cts.devices.executed.instructions.vector import Vector, computing
+from cts.devices.executed.instructions.vector import Vector, computing, saturated
 from cts.devices.executed.operands import KINDS, LITERAL, Kind, Read, constant, vector, with_signs, write_vector
 from cts.devices.executed.wave import Wave
 
@@ -76,8 +76,7 @@ class Packed:
 def _clamped(function: Callable[..., Any], reads: list[Read], kind: Kind) -> Read:
     if kind.is_float:
         return lambda wave: np.clip(np.nan_to_num(function(wave, *(read(wave) for read in reads)), nan=0.0), 0, 1)
-    limits = np.iinfo(kind.dtype)
-    return lambda wave: np.clip(function(*(read(wave).astype(np.int64) for read in reads)), limits.min, limits.max).astype(kind.dtype)
+    return saturated(function, reads, kind)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -14,7 +15,7 @@ from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.instructions.floats import COMPARISONS, FLOATS
 from cts.devices.executed.instructions.meaning import Step
 from cts.devices.executed.instructions.vector import computing
-from cts.devices.executed.operands import KINDS, LITERAL, scalar, vector, write_scalar
+from cts.devices.executed.operands import KINDS, LITERAL, scalar, write_scalar
 from cts.devices.executed.wave import EXEC, Wave
 
 _SOURCES = ("ssrc0", "ssrc1")
@@ -30,11 +31,13 @@ class Scalar:
             value; ``dst:KIND`` is the old value of the destination, ``simm:KIND`` the instruction's own 16 bits, with their sign.
         function: takes numbers, returns a number whose lowest bits are the result; a pair, if ``scc`` is ``returned``.
         scc: how SCC is set: empty for not at all, ``nonzero`` for whether the result is not 0, ``returned``.
+        modal: whether the function takes the wave first.
     """
 
     signature: str
     function: Callable[..., Any]
     scc: str = ""
+    modal: bool = False
 
     def __call__(self, instruction: Instruction) -> Step:
         result, _, operands = self.signature.partition(" <- ")
@@ -49,21 +52,21 @@ class Scalar:
             if where == "simm":
                 reads.append(_immediate(instruction["simm16"], kind.name[0] == "u"))
                 continue
-            code = instruction["sdst" if where == "dst" else _SOURCES[place]]
+            code = LITERAL if where == "literal" else instruction["sdst" if where == "dst" else _SOURCES[place]]
             place += where == ""
             reads.append(scalar(code, kind.bits, instruction.literal, kind.name[0] == "i"))
-        function, scc = self.function, self.scc
+        value_of, scc = computing(self.function, reads, self.modal), self.scc
         if result == "scc":
 
             def compare(wave: Wave) -> None:
-                wave.scc = int(function(*[read(wave) for read in reads]))
+                wave.scc = int(value_of(wave))
 
             return compare
         bits = KINDS[result].bits
         write, mask = write_scalar(instruction["sdst"], max(bits, 32)), (1 << bits) - 1
 
         def compute(wave: Wave) -> None:
-            value = function(*[read(wave) for read in reads])
+            value = value_of(wave)
             if scc == "returned":
                 value, condition = value
                 wave.scc = int(condition)
@@ -102,33 +105,19 @@ class SaveExec:
         return step
 
 
-@dataclass(frozen=True)
-class ScalarFloat:
-    """A scalar instruction on floats, with the arithmetic of a vector instruction."""
+def _of_vector(name: str) -> Scalar:
+    """Return a scalar instruction with the arithmetic of a vector instruction on floats."""
+    of = {**FLOATS, **COMPARISONS}[name]
+    result, _, operands = of.signature.partition(" <- ")
+    kinds = [KINDS[operand.rpartition(":")[2]] for operand in operands.split()]
 
-    name: str
+    def function(wave: Wave, *numbers: int) -> int:
+        arrays = [np.array([number], f"<u{kind.bits // 8}").view(kind.dtype) for number, kind in zip(numbers, kinds, strict=True)]
+        value = of.function(wave, *arrays) if of.modal else of.function(*arrays)
+        return int(value.view(f"u{value.itemsize}")[0])
 
-    def __call__(self, instruction: Instruction) -> Step:
-        of_vector = {**FLOATS, **COMPARISONS}[self.name]
-        result, _, operands = of_vector.signature.partition(" <- ")
-        reads = []
-        place = 0
-        for operand in operands.split():
-            where, _, name = operand.rpartition(":")
-            code = {"dst": instruction["sdst"] if "sdst" in instruction.fields else 0, "literal": LITERAL}.get(where)
-            if code is None:
-                code, place = instruction[_SOURCES[place]], place + 1
-            reads.append(vector(code, KINDS[name], instruction.literal, high=self.name == "v_cvt_f32_f16" and "hi" in instruction.mnemonic))
-        value = computing(of_vector.function, reads, of_vector.modal)
-        if result == "mask":
-
-            def compare(wave: Wave) -> None:
-                wave.scc = int(value(wave)[0])
-
-            return compare
-        write = write_scalar(instruction["sdst"], 32)
-        unsigned = np.dtype(f"<u{KINDS[result].bits // 8}")
-        return lambda wave: write(wave, int(value(wave).view(unsigned)[0]))
+    unsigned = re.sub(r"\b[fi](?=\d)", "b", of.signature)
+    return Scalar("scc" + unsigned.removeprefix("mask") if result == "mask" else unsigned, function, modal=True)
 
 
 def _sum(a: int, b: int, carry: int = 0) -> tuple[int, bool]:
@@ -179,21 +168,16 @@ _FOR_EXEC: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = MappingProxyType(
     {"eq": operator.eq, "lg": operator.ne, "gt": operator.gt, "ge": operator.ge, "lt": operator.lt, "le": operator.le}
 )
-_FLOAT_NAMES = {
-    **{f"s_{name}": f"v_{name}" for name in ("add_f32", "sub_f32", "mul_f32", "fmac_f32", "fmaak_f32", "fmamk_f32")},
-    **{f"s_{name}": f"v_{name}" for name in ("add_f16", "sub_f16", "mul_f16", "fmac_f16", "cvt_pk_rtz_f16_f32")},
-    **{f"s_{name}_{kind}": f"v_{name}_{kind}" for name in ("ceil", "floor", "trunc", "rndne") for kind in ("f16", "f32")},
-    **{f"s_{name}_{kind}": f"v_{name}_{kind}" for name in ("min", "max", "min_num", "max_num") for kind in ("f16", "f32")},
-    **{f"s_{name}": f"v_{name}" for name in ("cvt_f32_i32", "cvt_f32_u32", "cvt_i32_f32", "cvt_u32_f32", "cvt_f16_f32", "cvt_f32_f16")},
-    "s_cvt_hi_f32_f16": "v_cvt_f32_f16",
-    **{
-        f"s_cmp_{name}_{kind}": f"v_cmp_{name}_{kind}"
-        for name in ("lt", "eq", "le", "gt", "lg", "ge", "o", "u", "nge", "nlg", "ngt", "nle", "neq", "nlt")
-        for kind in ("f16", "f32")
-    },
-}
+_ROUNDINGS, _CHOICES, _CONVERSIONS = "ceil floor trunc rndne", "min max min_num max_num", "f32_i32 f32_u32 i32_f32 u32_f32 f16_f32 f32_f16"
+_OF_FLOATS = "lt eq le gt lg ge o u nge nlg ngt nle neq nlt"
+_FLOAT_NAMES = (
+    *(f"{name}_{kind}" for name in f"add sub mul fmac {_ROUNDINGS} {_CHOICES}".split() for kind in ("f16", "f32")),
+    *(f"cmp_{name}_{kind}" for name in _OF_FLOATS.split() for kind in ("f16", "f32")),
+    *(f"cvt_{conversion}" for conversion in f"pk_rtz_f16_f32 {_CONVERSIONS}".split()),
+    *("fmaak_f32", "fmamk_f32"),
+)
 
-SCALARS: Mapping[str, Scalar | SaveExec | ScalarFloat] = MappingProxyType(
+SCALARS: Mapping[str, Scalar | SaveExec] = MappingProxyType(
     {
         **_logic(_LOGIC),
         **{f"s_{name}_saveexec_b{bits}": SaveExec(bits, function) for name, function in _FOR_EXEC.items() for bits in (32, 64)},
@@ -201,7 +185,7 @@ SCALARS: Mapping[str, Scalar | SaveExec | ScalarFloat] = MappingProxyType(
         **{f"s_cmp_{name}_{kind}": Scalar(f"scc <- {kind} {kind}", f) for name, f in _COMPARE.items() for kind in ("i32", "u32")},
         **{f"s_cmp_{name}_u64": Scalar("scc <- u64 u64", _COMPARE[name]) for name in ("eq", "lg")},
         **{f"s_cmpk_{name}_{kind}": Scalar(f"scc <- dst:{kind} simm:{kind}", f) for name, f in _COMPARE.items() for kind in ("i32", "u32")},
-        **{name: ScalarFloat(of) for name, of in _FLOAT_NAMES.items()},
+        **{f"s_{name}": _of_vector(f"v_{name}") for name in _FLOAT_NAMES},
         **dict.fromkeys(("s_add_u32", "s_add_co_u32"), Scalar("u32 <- u32 u32", _sum, "returned")),
         **dict.fromkeys(("s_sub_u32", "s_sub_co_u32"), Scalar("u32 <- u32 u32", _difference, "returned")),
         **dict.fromkeys(("s_add_i32", "s_add_co_i32"), Scalar("i32 <- i32 i32", _signed_sum, "returned")),

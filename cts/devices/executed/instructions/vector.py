@@ -178,6 +178,11 @@ def _modified(
         return lambda wave: _between_0_and_1(compute(wave))
     if modal or kind.bits == 64 or kind.name[0] == "b":
         raise NotModelled(instruction.mnemonic, "with clamp")
+    return saturated(function, reads, kind)
+
+
+def saturated(function: Callable[..., Any], reads: Sequence[Read], kind: Kind) -> Read:
+    """Return a function that computes integers, the nearest one of the kind if it has none that is equal."""
     limits = np.iinfo(kind.dtype)
     return lambda wave: np.clip(function(*(read(wave).astype(np.int64) for read in reads)), limits.min, limits.max).astype(kind.dtype)
 

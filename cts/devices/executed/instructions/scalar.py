@@ -19,7 +19,10 @@ from cts.devices.executed.operands import KINDS, LITERAL, scalar, write_scalar
 from cts.devices.executed.wave import EXEC, Wave
 
 _SOURCES = ("ssrc0", "ssrc1")
-_M32, _M64 = (1 << 32) - 1, (1 << 64) - 1
+_FIXED = MappingProxyType({"literal": LITERAL, "exec": EXEC})
+"""Operands that are not in a field."""
+
+_M32 = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class Scalar:
         signature: ``RESULT <- OPERANDS``, kinds as in operands.py; ``scc`` as a result is the condition code alone, as an operand its old
             value; ``dst:KIND`` is the old value of the destination, ``simm:KIND`` the instruction's own 16 bits, with their sign.
         function: takes numbers, returns a number whose lowest bits are the result; a pair, if ``scc`` is ``returned``.
-        scc: how SCC is set: empty for not at all, ``nonzero`` for whether the result is not 0, ``returned``.
+        scc: how SCC is set: empty for not at all, ``nonzero`` for whether the result is not 0, ``returned``; ``exec`` if the function
+            returns the result and a new EXEC, and SCC says whether that is not 0.
         modal: whether the function takes the wave first.
     """
 
@@ -52,7 +56,7 @@ class Scalar:
             if where == "simm":
                 reads.append(_immediate(instruction["simm16"], kind.name[0] == "u"))
                 continue
-            code = LITERAL if where == "literal" else instruction["sdst" if where == "dst" else _SOURCES[place]]
+            code = _FIXED.get(where) or instruction["sdst" if where == "dst" else _SOURCES[place]]
             place += where == ""
             reads.append(scalar(code, kind.bits, instruction.literal, kind.name[0] == "i"))
         value_of, scc = computing(self.function, reads, self.modal), self.scc
@@ -64,12 +68,17 @@ class Scalar:
             return compare
         bits = KINDS[result].bits
         write, mask = write_scalar(instruction["sdst"], max(bits, 32)), (1 << bits) - 1
+        write_exec = write_scalar(EXEC, bits)
 
         def compute(wave: Wave) -> None:
             value = value_of(wave)
             if scc == "returned":
                 value, condition = value
                 wave.scc = int(condition)
+            elif scc == "exec":
+                value, active = value
+                write_exec(wave, active & mask)
+                wave.scc = int(active & mask != 0)
             elif scc:
                 wave.scc = int(value & mask != 0)
             write(wave, value & mask)
@@ -80,29 +89,6 @@ class Scalar:
 def _immediate(bits: int, unsigned: bool = False) -> Callable[[Wave], int]:
     value = bits if unsigned else (bits ^ 0x8000) - 0x8000
     return lambda _: value
-
-
-@dataclass(frozen=True)
-class SaveExec:
-    """A scalar instruction that saves EXEC and computes a new one."""
-
-    bits: int
-    function: Callable[[int, int], int]
-    writes_new: bool = False
-
-    def __call__(self, instruction: Instruction) -> Step:
-        read, write_old = scalar(instruction["ssrc0"], self.bits, instruction.literal), write_scalar(instruction["sdst"], self.bits)
-        read_exec, write_exec = scalar(EXEC, self.bits), write_scalar(EXEC, self.bits)
-        mask = (1 << self.bits) - 1
-
-        def step(wave: Wave) -> None:
-            old, source = read_exec(wave), read(wave)
-            new = self.function(source, old) & mask
-            write_exec(wave, new)
-            write_old(wave, new if self.writes_new else old)
-            wave.scc = int(new != 0)
-
-        return step
 
 
 def _of_vector(name: str) -> Scalar:
@@ -142,6 +128,11 @@ def _twice_each_bit(a: int) -> int:
     return int("".join(bit * 2 for bit in f"{a:032b}"), 2)
 
 
+def _on_exec(bits: int, function: Callable[..., tuple[int, int]]) -> Scalar:
+    """Return an instruction that takes a source and EXEC, and returns its result and a new EXEC."""
+    return Scalar(f"b{bits} <- b{bits} exec:b{bits}", function, "exec")
+
+
 def _logic(names: Mapping[str, Callable[[int, int], int]]) -> dict[str, Scalar]:
     return {
         f"s_{name}_b{bits}": Scalar(f"b{bits} <- b{bits} b{bits}", function, "nonzero")
@@ -177,11 +168,12 @@ _FLOAT_NAMES = (
     *("fmaak_f32", "fmamk_f32"),
 )
 
-SCALARS: Mapping[str, Scalar | SaveExec] = MappingProxyType(
+SCALARS: Mapping[str, Scalar] = MappingProxyType(
     {
         **_logic(_LOGIC),
-        **{f"s_{name}_saveexec_b{bits}": SaveExec(bits, function) for name, function in _FOR_EXEC.items() for bits in (32, 64)},
-        **{f"s_{name}_wrexec_b{bits}": SaveExec(bits, _FOR_EXEC[name], True) for name in ("and_not0", "and_not1") for bits in (32, 64)},
+        **{f"s_{name}_saveexec_b{n}": _on_exec(n, lambda a, old, f=f: (old, f(a, old))) for name, f in _FOR_EXEC.items() for n in (32, 64)},
+        **{f"s_and_not0_wrexec_b{n}": _on_exec(n, lambda a, old: (~a & old,) * 2) for n in (32, 64)},
+        **{f"s_and_not1_wrexec_b{n}": _on_exec(n, lambda a, old: (a & ~old,) * 2) for n in (32, 64)},
         **{f"s_cmp_{name}_{kind}": Scalar(f"scc <- {kind} {kind}", f) for name, f in _COMPARE.items() for kind in ("i32", "u32")},
         **{f"s_cmp_{name}_u64": Scalar("scc <- u64 u64", _COMPARE[name]) for name in ("eq", "lg")},
         **{f"s_cmpk_{name}_{kind}": Scalar(f"scc <- dst:{kind} simm:{kind}", f) for name, f in _COMPARE.items() for kind in ("i32", "u32")},

@@ -15,6 +15,9 @@ from cts.devices.executed.memory import ADDRESSES, Memory
 _PREPARED = 1 << 14
 """How many different instructions to keep prepared."""
 
+_FETCHED = 256
+"""How many words of code to fetch at a time."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -34,6 +37,7 @@ class Program:
     def __init__(self, memory: Memory, generation: str) -> None:
         self._memory, self._generation = memory, generation
         self._blocks: dict[int, Block] = {}
+        self._first, self._fetched = 0, list[int]()
 
     def block(self, address: int) -> Block:
         """Return the block that begins at an address."""
@@ -55,9 +59,12 @@ class Program:
                 steps.append(step)
 
     def _instruction(self, address: int) -> tuple[Instruction, tuple[int, ...]]:
-        buffer = self._memory.at(address, 4)
-        start = (address & ADDRESSES) - buffer.first
-        words = tuple(buffer.words[start // 4 : start // 4 + LONGEST].tolist())
+        place = address - self._first >> 2
+        if not 0 <= place <= len(self._fetched) - LONGEST:
+            buffer = self._memory.at(address, 4)
+            start = (address & ADDRESSES) - buffer.first >> 2
+            self._first, place, self._fetched = address, 0, buffer.words[start : start + _FETCHED].tolist()
+        words = tuple(self._fetched[place : place + LONGEST])
         return _decode(words, self._generation), words
 
 

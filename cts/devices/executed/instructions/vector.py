@@ -188,12 +188,7 @@ def saturated(function: Callable[..., Any], reads: Sequence[Read], kind: Kind) -
 
 
 def _scaled(compute: Read, factor: float) -> Read:
-    def scaled(wave: Wave) -> Array:
-        value = compute(wave)
-        product: Array = value * value.dtype.type(factor)
-        return product
-
-    return scaled
+    return lambda wave: (value := compute(wave)) * value.dtype.type(factor)
 
 
 def _between_0_and_1(value: Array) -> Array:

@@ -15,12 +15,12 @@ from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.instructions.floats import COMPARISONS, FLOATS
 from cts.devices.executed.instructions.meaning import Step
 from cts.devices.executed.instructions.vector import computing
-from cts.devices.executed.operands import KINDS, LITERAL, scalar, write_scalar
+from cts.devices.executed.operands import KINDS, LITERAL, SCC, scalar, write_scalar
 from cts.devices.executed.wave import EXEC, Wave
 
 _SOURCES = ("ssrc0", "ssrc1")
-_FIXED = MappingProxyType({"literal": LITERAL, "exec": EXEC})
-"""Operands that are not in a field."""
+_FIXED = MappingProxyType({"literal": LITERAL, "simm": LITERAL, "exec": EXEC, "scc": SCC})
+"""Operands that are no register in a field."""
 
 _M32 = (1 << 32) - 1
 
@@ -30,7 +30,7 @@ class Scalar:
     """A scalar instruction on numbers.
 
     Attributes:
-        signature: ``RESULT <- OPERANDS``, kinds as in operands.py; ``scc`` as a result is the condition code alone, as an operand its old
+        signature: ``RESULT <- OPERANDS``, kinds as in operands.py; ``scc`` as a result is the condition code alone, ``scc:u32`` its old
             value; ``dst:KIND`` is the old value of the destination, ``simm:KIND`` the instruction's own 16 bits, with their sign.
         function: takes numbers, returns a number whose lowest bits are the result; a pair, if ``scc`` is ``returned``.
         scc: how SCC is set: empty for not at all, ``nonzero`` for whether the result is not 0, ``returned``; ``exec`` if the function
@@ -45,20 +45,14 @@ class Scalar:
 
     def __call__(self, instruction: Instruction) -> Step:
         result, _, operands = self.signature.partition(" <- ")
-        reads: list[Callable[[Wave], int]] = []
-        place = 0
+        reads, sources = [], iter(_SOURCES)
         for operand in operands.split():
             where, _, name = operand.rpartition(":")
-            if name == "scc":
-                reads.append(lambda wave: wave.scc)
-                continue
-            kind = KINDS[name]
+            kind, literal = KINDS[name], instruction.literal
             if where == "simm":
-                reads.append(_immediate(instruction["simm16"], kind.name[0] == "u"))
-                continue
-            code = _FIXED.get(where) or instruction["sdst" if where == "dst" else _SOURCES[place]]
-            place += where == ""
-            reads.append(scalar(code, kind.bits, instruction.literal, kind.name[0] == "i"))
+                literal = (instruction["simm16"] ^ 0x8000) - 0x8000 if kind.name[0] == "i" else instruction["simm16"]
+            code = _FIXED.get(where) or instruction["sdst" if where == "dst" else next(sources)]
+            reads.append(scalar(code, kind.bits, literal, kind.name[0] == "i"))
         value_of, scc = computing(self.function, reads, self.modal), self.scc
         if result == "scc":
 
@@ -84,11 +78,6 @@ class Scalar:
             write(wave, value & mask)
 
         return compute
-
-
-def _immediate(bits: int, unsigned: bool = False) -> Callable[[Wave], int]:
-    value = bits if unsigned else (bits ^ 0x8000) - 0x8000
-    return lambda _: value
 
 
 def _of_vector(name: str) -> Scalar:
@@ -182,12 +171,12 @@ SCALARS: Mapping[str, Scalar] = MappingProxyType(
         **dict.fromkeys(("s_sub_u32", "s_sub_co_u32"), Scalar("u32 <- u32 u32", _difference, "returned")),
         **dict.fromkeys(("s_add_i32", "s_add_co_i32"), Scalar("i32 <- i32 i32", _signed_sum, "returned")),
         **dict.fromkeys(("s_sub_i32", "s_sub_co_i32"), Scalar("i32 <- i32 i32", lambda a, b: _signed_sum(a, -b), "returned")),
-        **dict.fromkeys(("s_addc_u32", "s_add_co_ci_u32"), Scalar("u32 <- u32 u32 scc", _sum, "returned")),
-        **dict.fromkeys(("s_subb_u32", "s_sub_co_ci_u32"), Scalar("u32 <- u32 u32 scc", _difference, "returned")),
+        **dict.fromkeys(("s_addc_u32", "s_add_co_ci_u32"), Scalar("u32 <- u32 u32 scc:u32", _sum, "returned")),
+        **dict.fromkeys(("s_subb_u32", "s_sub_co_ci_u32"), Scalar("u32 <- u32 u32 scc:u32", _difference, "returned")),
         **dict.fromkeys(("s_addk_i32", "s_addk_co_i32"), Scalar("i32 <- dst:i32 simm:i32", _signed_sum, "returned")),
         "s_mulk_i32": Scalar("i32 <- dst:i32 simm:i32", operator.mul),
         "s_movk_i32": Scalar("i32 <- simm:i32", lambda a: a),
-        "s_cmovk_i32": Scalar("i32 <- simm:i32 dst:i32 scc", lambda a, old, scc: a if scc else old),
+        "s_cmovk_i32": Scalar("i32 <- simm:i32 dst:i32 scc:u32", lambda a, old, scc: a if scc else old),
         "s_add_nc_u64": Scalar("u64 <- u64 u64", operator.add),
         "s_sub_nc_u64": Scalar("u64 <- u64 u64", operator.sub),
         "s_mul_u64": Scalar("u64 <- u64 u64", operator.mul),
@@ -207,8 +196,8 @@ SCALARS: Mapping[str, Scalar] = MappingProxyType(
         **{f"s_bfe_i{n}": Scalar(f"i{n} <- u{n} b32", lambda a, b, n=n: _extracted(a, b, n, True), "nonzero") for n in (32, 64)},
         **{f"s_bfm_b{n}": Scalar(f"b{n} <- b32 b32", lambda a, b, n=n: ((1 << (a & n - 1)) - 1) << (b & n - 1)) for n in (32, 64)},
         **{f"s_mov_b{n}": Scalar(f"b{n} <- b{n}", lambda a: a) for n in (32, 64)},
-        **{f"s_cmov_b{n}": Scalar(f"b{n} <- b{n} dst:b{n} scc", lambda a, old, scc: a if scc else old) for n in (32, 64)},
-        **{f"s_cselect_b{n}": Scalar(f"b{n} <- b{n} b{n} scc", lambda a, b, scc: a if scc else b) for n in (32, 64)},
+        **{f"s_cmov_b{n}": Scalar(f"b{n} <- b{n} dst:b{n} scc:u32", lambda a, old, scc: a if scc else old) for n in (32, 64)},
+        **{f"s_cselect_b{n}": Scalar(f"b{n} <- b{n} b{n} scc:u32", lambda a, b, scc: a if scc else b) for n in (32, 64)},
         **{f"s_not_b{n}": Scalar(f"b{n} <- b{n}", operator.invert, "nonzero") for n in (32, 64)},
         **{f"s_brev_b{n}": Scalar(f"b{n} <- b{n}", lambda a, n=n: int(f"{a:0{n}b}"[::-1], 2)) for n in (32, 64)},
         **{f"s_ctz_i32_b{n}": Scalar(f"i32 <- b{n}", lambda a: (a & -a).bit_length() - 1) for n in (32, 64)},

@@ -16,6 +16,9 @@ from cts.devices.executed.memory import ADDRESSES, Memory
 _PREPARED = 1 << 14
 """How many different instructions to keep prepared."""
 
+_FETCHED = 256
+"""How many words of code to fetch at a time."""
+
 _ACCESSES = ("buffer_", "global_", "ds_", "s_wait_storecnt", "s_waitcnt_vscnt")
 """What the mnemonics begin with before which another wave may go on: accesses to memory, and waits that publish stores."""
 
@@ -47,6 +50,7 @@ class Program:
     def __init__(self, memory: Memory, generation: str, watch: Watch | None = None) -> None:
         self._memory, self._generation, self._watch = memory, generation, watch
         self._blocks: dict[int, Block] = {}
+        self._first, self._fetched = 0, list[int]()
 
     def block(self, address: int) -> Block:
         """Return the block that begins at an address."""
@@ -70,14 +74,25 @@ class Program:
                 parts[-1].append(step if self._watch is None else self._watch(begin, instruction, step))
 
     def _instruction(self, address: int) -> tuple[Instruction, tuple[int, ...]]:
-        buffer = self._memory.at(address, 4)
-        start = (address & ADDRESSES) - buffer.first
-        words = tuple(buffer.words[start // 4 : start // 4 + LONGEST].tolist())
+        place = address - self._first >> 2
+        if not 0 <= place <= len(self._fetched) - LONGEST:
+            buffer = self._memory.at(address, 4)
+            start = (address & ADDRESSES) - buffer.first >> 2
+            self._first, place, self._fetched = address, 0, buffer.words[start : start + _FETCHED].tolist()
+        words = tuple(self._fetched[place : place + LONGEST])
         return _decode(words, self._generation), words
 
 
-@lru_cache(_PREPARED)
 def _decode(words: tuple[int, ...], generation: str) -> Instruction:
+    # What follows an instruction is no part of the key, so the same one is decoded once: the first word tells at least one more, if any.
+    size = 1
+    while (found := _decoded(words[:size], generation)).words > size:
+        size = found.words
+    return found
+
+
+@lru_cache(_PREPARED)
+def _decoded(words: tuple[int, ...], generation: str) -> Instruction:
     return load_encoding(generation).decode((*words, *(0,) * (LONGEST - len(words))))
 
 

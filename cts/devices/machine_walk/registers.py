@@ -80,7 +80,7 @@ def use_of(instruction: Instruction, lanes: int, generation: str) -> Use:
         meaning: Any = load_meanings(generation).get(mnemonic)
         results, _, operands = getattr(meaning, "signature", "").partition(" <- ")
         writes += (register(SCC),) * (bool(getattr(meaning, "scc", "")) or results == "scc" or mnemonic.startswith("s_cmp"))
-        reads += (register(SCC),) * ("scc" in operands.split())
+        reads += (register(SCC),) * ("scc:u32" in operands.split())
     else:
         writes, reads = _of_lanes(instruction, types, lanes, generation)
     named = writes if "_swap_" in mnemonic and segment == "v" else (*writes, *reads)
@@ -155,14 +155,14 @@ def _of_lanes(instruction: Instruction, types: list[str], lanes: int, generation
     long = instruction.format == "VOP3"
     codes = [fields[name] + FIRST_VECTOR * (name == "vsrc1") for name in ("src0", "vsrc1", "src1", "src2") if name in fields]
     if isinstance(meaning, MultiplyAccumulate):
-        factors = SIZE if meaning.layouts.repeated else SIZE * SIZE // lanes
-        narrow = meaning.result not in ("f32", "i32") and not meaning.layouts.repeated
+        factors = SIZE if meaning.repeated else SIZE * SIZE // lanes
+        narrow = meaning.result not in ("f32", "i32") and not meaning.repeated
         sums = SIZE * SIZE // lanes // (2 if narrow else 1)
         counts = [factors * (1 if kind in ("iu8", "fp8", "bf8") else 2) // 4 for kind in (meaning.a, meaning.b)] + [sums]
         kinds = (meaning.a, meaning.b, meaning.result)
         found = [_source(code, kind, instruction, count) for code, kind, count in zip(codes, kinds, counts, strict=True)]
         # RDNA3 has one 16-bit element in each register of a result, in one half.
-        half = fields["op_sel"] >> 2 & 1 if meaning.layouts.repeated and meaning.result not in ("f32", "i32") else None
+        half = fields["op_sel"] >> 2 & 1 if meaning.repeated and meaning.result not in ("f32", "i32") else None
         return (register(FIRST_VECTOR + fields["vdst"], sums, meaning.result, half),), tuple(found)
     signature = getattr(meaning, "signature", "")
     swaps = mnemonic.startswith("v_swap")

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.devices.executed.instructions.matrices import SIZE, MultiplyAccumulate
+from cts.devices.executed.instructions.matrices import SIZE, MultiplyAccumulate, factors, results
 from cts.devices.executed.instructions.table import load_meanings
 from cts.devices.executed.operands import FIRST_VECTOR
 from cts.devices.machine_walk.recorder import Event
@@ -151,14 +151,14 @@ class _Walk:
         event = self._events[index]
         lanes = len(event.active)
         number = code - event.use.writes[0].code
-        rows = meaning.layouts.result_row(lanes)[lane]
+        rows = results(meaning.repeated, lanes)[0][lane]
         per_word = len(rows) // event.use.writes[0].count
         row, column = int(rows[number * per_word + (upper and per_word == 2)]), lane % SIZE
-        factors = meaning.layouts.factor(lanes)
+        inner = factors(meaning.repeated, lanes)[1]
         told = []
         for place, line in ((0, row), (1, column)):
-            there = [one for one in range(lanes) if one % SIZE == line and (one < SIZE or not meaning.layouts.repeated)]
-            there.sort(key=lambda one: int(factors[one][0]))
+            there = [one for one in range(lanes) if one % SIZE == line and (one < SIZE or not meaning.repeated)]
+            there.sort(key=lambda one: int(inner[one][0]))
             words = np.stack([np.asarray(event.values[place])[:, one] for one in there])
             kind = "row" if place == 0 else "column"
             of = f"{'AB'[place]}, {kind} {line}, in lanes {', '.join(map(str, there))}"

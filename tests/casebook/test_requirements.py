@@ -29,6 +29,7 @@ def test_the_suites_requirements_are_complete() -> None:
         "SPV_NV_tensor_addressing": 39,
         "SPV_QCOM_cooperative_matrix_conversion": 36,
         "SPV_EXT_cooperative_matrix_maintenance1": 49,
+        "GLSL_EXT_cooperative_matrix_maintenance1": 23,
         "SPV_KHR_untyped_pointers": 10,
         "SPV_KHR_variable_pointers": 5,
         "SPV_KHR_workgroup_memory_explicit_layout": 5,

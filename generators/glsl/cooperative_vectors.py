@@ -29,7 +29,7 @@ def uint(shader: Shader, value: ScalarValue, what: str) -> str:
 @prints(CooperativeVectorLoad)
 def emit_vector_load(shader: Shader, load: CooperativeVectorLoad) -> None:
     """Write a load."""
-    arguments = declared(shader, load.result), shader.elements(load.array), uint(shader, load.offset, "offset")
+    arguments = declared(shader, load.result), shader.elements(load.array, load.inner), uint(shader, load.offset, "offset")
     shader.line(f"coopVecLoadNV({', '.join(arguments)});")
 
 
@@ -44,7 +44,7 @@ def emit_vector_store(shader: Shader, store: CooperativeVectorStore) -> None:
     if not component.has_arithmetic:
         raise NotExpressible(Lack.COMPONENT_TYPE, f"glslang has no coopVecStoreNV for {component}")
     offset = uint(shader, store.offset, "offset")
-    shader.line(f"coopVecStoreNV({shader.text(store.vector)}, {shader.elements(store.array)}, {offset});")
+    shader.line(f"coopVecStoreNV({shader.text(store.vector)}, {shader.elements(store.array, store.inner)}, {offset});")
 
 
 @prints(CooperativeVectorExtract)

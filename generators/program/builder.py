@@ -370,7 +370,7 @@ class ProgramBuilder:
 
     def exit(
         self,
-        kind: Literal["return", "break", "continue"],
+        kind: Literal["return", "discard", "break", "continue"],
         condition: Condition,
         body: Sequence[Operation] = (),
         returned: AnyValue | Operand | None = None,

@@ -244,7 +244,7 @@ class _VectorTrainingWriter:
             for name in ("m", "n") if _multiplies(parameters) else ("m",):
                 value = self.lengths[name]
                 assert isinstance(value, int)
-                self.lengths[name] = builder.operand(f"length_{name}", _U32, "specialization", value, value + 3)
+                self.lengths[name] = builder.operand(f"length_{name}", _U32, "specialization", value, value - 1 if value > 1 else value + 3)
         if _multiplies(parameters):
             self.stride = None if parameters.stride is None else builder.literal(parameters.stride)
             if parameters.constants_from == "specialization":

@@ -280,7 +280,7 @@ def loaded_matrix(state: State, matrix: MatrixInMemory, rows: int, columns: int,
     component = interpretation_value(matrix.interpretation).component
     memory = _memory(state, matrix.array, f"a matrix of {matrix.array.name}")
     offsets = matrix_offsets(state, matrix, rows, columns, vector_layout_value(matrix.layout) if layout is None else layout)
-    return MatrixValue(component, memory.load(offsets, component))
+    return MatrixValue(component, memory.load(memory.held(offsets, component.bytes), component))
 
 
 def loaded_bias(state: State, bias: BiasInMemory, rows: int) -> MatrixValue:

@@ -69,11 +69,11 @@ def check_inside(memory: Memory, ends: np.ndarray, what: str) -> None:
     Raises:
         GeneratorError: an end is beyond the array's.
     """
-    if ends.size and ends.max() > memory.array.bytes:
+    if ends.size and ends.max() > memory.array.span:
         array = memory.array
         memory.outside(
             Rule.OUT_OF_BOUNDS,
-            f"{what} ends at byte {int(ends.max())} of array {array.name}, which has {array.bytes}; make the array longer",
+            f"{what} ends at byte {int(ends.max())} of array {array.name}, which has {array.span}; make the array longer",
         )
 
 

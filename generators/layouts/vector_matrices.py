@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from generators.program.cooperative_vectors import VECTOR_ALIGNMENT
 from generators.program.memory import MATRIX_ALIGNMENT, Array, Pointee
 from generators.program.vector_builder import VectorBuilder
 from generators.types import ComponentType, ConversionCommand, StorageClass, VectorMatrixLayout
+from generators.windows import Window, Windows
+
+_FAR = 1 << 20
+"""The distance from the start beyond which a case does not have all bytes before the first matrix."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,20 @@ class VectorMatrices:
             return self.count * self.rows * self.columns * self.component.bytes
         return self.first + self.count * self.pitch
 
+    @property
+    def held(self) -> int:
+        """Number of bytes that a subcase has: if the first matrix is far from the start, those around the matrices, and as many at the
+        start, where a shorter offset leads."""
+        return self.bytes if self._windows is None else self._windows.bytes
+
+    @property
+    def _windows(self) -> Windows | None:
+        if self.first <= _FAR:
+            return None
+        begin = self.first - MATRIX_ALIGNMENT
+        around = self.bytes - begin
+        return Windows(self.bytes, (Window(0, around), Window(begin, around)))
+
     def declare(
         self,
         builder: ProgramBuilder,
@@ -93,7 +111,7 @@ class VectorMatrices:
             return vectors.opaque(name, *form, storage=storage, pointee=pointee, command=self.command)
         element = Pointee(self.component) if pointee is None else pointee
         within = None if inner is None else inner.declared(self.bytes, self.pitch, element.bytes)
-        return builder.array(name, element, (self.bytes + more) // element.bytes, storage, "input", inner=within)
+        return builder.declare(Array(name, element, (self.bytes + more) // element.bytes, storage, "input", inner=within, windows=self._windows))
 
     def contents(self, matrices: np.ndarray, rng: np.random.Generator, nan: bool = True) -> np.ndarray:
         """Return the contents of the array, uint8, with random bytes around rows (columns); for floats, they are finite numbers. NaN may
@@ -103,6 +121,10 @@ class VectorMatrices:
             matrices: (count, rows, columns), of the component's dtype.
             nan: whether half of the rows (columns), including the very first, have NaN beside them; otherwise none has.
         """
+        if self._windows is not None:
+            near = replace(self, first=MATRIX_ALIGNMENT).contents(matrices, rng, nan)
+            # Other finite numbers: the same matrices in reverse, without their offset.
+            return np.concatenate([near.view(self.component.bits_dtype)[::-1].copy().view(np.uint8), near])
         transposed = self.transpose or self.layout is VectorMatrixLayout.COLUMN_MAJOR
         stored = np.ascontiguousarray(matrices.transpose(0, 2, 1) if transposed else matrices)
         if self.layout.is_optimal:

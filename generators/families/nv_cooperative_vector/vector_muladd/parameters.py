@@ -34,7 +34,7 @@ OTHER_LAYOUT: Mapping[VectorMatrixLayout, VectorMatrixLayout] = {layout: VectorM
 
 _PADDINGS: Mapping[str, int | None] = {"tight": 0, "padded": 16, "wide": 208, "page": 4096, "absent": None}
 
-_FIRST: Mapping[str, int] = {"zero": 0, "minimal": 64, "odd": 192, "far": 65600}
+_FIRST: Mapping[str, int] = {"zero": 0, "minimal": 64, "odd": 192, "far": 65600, "beyond": (1 << 24) + 64}
 """Bytes before the first matrix."""
 
 MATRIX_HEAD, BIAS_HEAD = 64, 48
@@ -221,7 +221,7 @@ def _fits(parameters: Parameters) -> bool:
     """Return whether each array has at most 4 MiB, and an input at most 512 components."""
     if components_of(parameters) > 512:
         return False
-    return all(matrices_of(parameters, *size).bytes <= 1 << 22 for size in sizes_of(parameters))
+    return all(matrices_of(parameters, *size).held <= 1 << 22 for size in sizes_of(parameters))
 
 
 def _chains(parameters: Parameters) -> bool:
@@ -250,7 +250,8 @@ def _given_fits(parameters: Parameters) -> bool:
 
 def _arrays_fit(parameters: Parameters) -> bool:
     """Return whether matrices and biases can be in one array: in layouts that the device does not decide."""
-    return parameters.arrays == "apart" or (_linear(parameters) and parameters.points_to == "block")
+    near = parameters.first < 1 << 20
+    return parameters.arrays == "apart" or (near and _linear(parameters) and parameters.points_to == "block")
 
 
 def _strides_fit(parameters: Parameters) -> bool:

@@ -56,7 +56,8 @@ def starts(state: State, array: Array, inner: ScalarValue | None) -> np.ndarray:
     if array.inner is None or inner is None:
         return np.zeros(len(state.instances), np.int64)
     outer = state.scalar(inner).astype(np.int64)
-    return (outer * array.inner.pitch + array.inner.head) * array.pointee.bytes
+    found: np.ndarray = (outer * array.inner.pitch + array.inner.head) * array.pointee.bytes
+    return found
 
 
 def check_inside(memory: Memory, ends: np.ndarray, what: str) -> None:

@@ -111,7 +111,9 @@ class VectorMatrices:
             return vectors.opaque(name, *form, storage=storage, pointee=pointee, command=self.command)
         element = Pointee(self.component) if pointee is None else pointee
         within = None if inner is None else inner.declared(self.bytes, self.pitch, element.bytes)
-        return builder.declare(Array(name, element, (self.bytes + more) // element.bytes, storage, "input", inner=within, windows=self._windows))
+        return builder.declare(
+            Array(name, element, (self.bytes + more) // element.bytes, storage, "input", inner=within, windows=self._windows)
+        )
 
     def contents(self, matrices: np.ndarray, rng: np.random.Generator, nan: bool = True) -> np.ndarray:
         """Return the contents of the array, uint8, with random bytes around rows (columns); for floats, they are finite numbers. NaN may

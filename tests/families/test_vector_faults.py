@@ -235,7 +235,9 @@ ROWS: Mapping[str, Row] = {
     "offsets of outer products have 16 bits": Row(
         Faults({OUTER: faults.with_scalar(1, faults.kept_bits(16))}), has("vector_training", "/m:131/", "targets:4")
     ),
-    "an insertion changes its operand": Row(Faults({Op.CompositeInsert: faults.operand_changed}), has("vector_composites", "form:extract", "stores:all")),
+    "an insertion changes its operand": Row(
+        Faults({Op.CompositeInsert: faults.operand_changed}), has("vector_composites", "form:extract", "stores:all")
+    ),
     "a replicated constant has 16 components": Row(
         Faults({STORE: faults.with_vector_of(2, Op.ConstantCompositeReplicateEXT, faults.zeros_beyond(16))}),
         has("vector_composites", "form:replicated_constant", "length:"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -313,13 +313,12 @@ class _VectorTrainingWriter:
         if self.parameters.place == "inline":
             self._add_at(prefix, target, at, given)
             return
-        # A vector that has two uses is one parameter.
-        given_parts = (given.a, given.b, given.c, target, at)
-        arguments = [
-            one for one in dict.fromkeys(given_parts) if one is not None and not (isinstance(one, Operand) and one.source == "literal")
-        ]
-        inside = {one: Value(f"{prefix}given_{i}", one.type) for i, one in enumerate(arguments)}
-        a, b, c, to, place = (inside.get(one, one) for one in given_parts)
+        # A vector that has two uses is one parameter, and a literal is none.
+        parts: tuple[Any, ...] = (given.a, given.b, given.c, target, at)
+        literals = {one for one in parts if isinstance(one, Operand) and one.source == "literal"}
+        arguments = [one for one in dict.fromkeys(parts) if one is not None and one not in literals]
+        inside: dict[Any, Any] = {one: Value(f"{prefix}given_{i}", one.type) for i, one in enumerate(arguments)}
+        a, b, c, to, place = (inside.get(one, one) for one in parts)
         with builder.arm() as body:
             self._add_at(f"{prefix}inner_", to, place, _Vectors(a, b, c))
         builder.call(f"{prefix}nothing", Function(f"{prefix}adds", tuple(inside.values()), tuple(body), None), arguments)

@@ -47,8 +47,8 @@ def byte_offsets(
         raise GeneratorError(Rule.NEGATIVE_OFFSET, f"{what} is at a negative byte of array {array.name}; give an offset of 0 or more")
     if (bits % np.uint64(alignment)).any():
         raise GeneratorError(Rule.MISALIGNED, f"{what} is at a byte of array {array.name} that is not a multiple of {alignment}; align it")
-    found: np.ndarray = bits.astype(np.int64)
-    return found + starts(state, array, inner)
+    found: np.ndarray = bits.astype(np.int64) + starts(state, array, inner)
+    return found
 
 
 def starts(state: State, array: Array, inner: ScalarValue | None) -> np.ndarray:

@@ -3,8 +3,8 @@ it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from cts.embedded.machine.machine import take_phis
 from cts.embedded.types.values import expand as components_of
 from cts.verdict.verdict import Verdict
 from generators.casebook import Tier, expand
+from generators.kernel import Dispatch, Kernel, Outcome
 from generators.numerics.rounding import nearest, to_bits
 from generators.spirv.enumerants import Op
 from generators.types import COMPONENT_TYPES
@@ -263,3 +264,18 @@ def test_a_nightly_case_fails(what: str) -> None:
     assert found, "no nightly case has the form"
     with np.errstate(all="ignore"):
         assert any(judged(id_, Broken(faults=row.device)).verdict is Verdict.FAIL for id_ in found[:_MOST])
+
+
+class Unspecialized(Broken):
+    """A device that ignores specialization constants."""
+
+    def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
+        assert kernel.specialization, "the module has no specialization constant"
+        return super().run(replace(kernel, specialization=()), dispatches)
+
+
+@pytest.mark.parametrize("id_", [id_ for id_ in nightly() if "source:specialization" in id_ or "count_from:specialization" in id_][::3])
+def test_a_case_shows_its_specialization_constants(id_: str) -> None:
+    """Without its constants, a module has wrong results or other undefined behaviour."""
+    with np.errstate(all="ignore"):
+        assert judged(id_, Unspecialized()).verdict in (Verdict.FAIL, Verdict.ERROR)

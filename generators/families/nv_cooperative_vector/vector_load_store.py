@@ -191,7 +191,7 @@ class _VectorLoadStoreWriter:
             target = self._array("target", of_target, role, parameters.store_storage)
             staged = None
         if parameters.reload != "none":
-            self.seen = [self.slots.declare(builder, name, "output") for name in ("before", "after")]
+            self.seen = [self.slots.declare(builder, name, "output") for name in ("seen_before", "seen_after")]
         me = Value("me", _U32)
         with builder.per_invocation(me, parameters.invocations):
             self._move(me, first, source, target)

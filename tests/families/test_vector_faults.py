@@ -274,7 +274,7 @@ class Unspecialized(Broken):
         return super().run(replace(kernel, specialization=()), dispatches)
 
 
-@pytest.mark.parametrize("id_", [id_ for id_ in nightly() if "source:specialization" in id_ or "count_from:specialization" in id_][::3])
+@pytest.mark.parametrize("id_", [id_ for id_ in nightly() if "source:specialization" in id_ or "count_from:specialization" in id_][::9])
 def test_a_case_shows_its_specialization_constants(id_: str) -> None:
     """Without its constants, a module has wrong results or other undefined behaviour."""
     with np.errstate(all="ignore"):

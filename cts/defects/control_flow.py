@@ -100,7 +100,7 @@ def branch_defects(program: Program) -> Iterator[Defect]:
         if branch.condition.relation not in ("equal", "not_equal"):
             yield Defect("branch.other_sign", {branch: instead(_by_other_signedness)})
     for exit_ in every(operations, Exit):
-        if exit_.kind == "return":
+        if exit_.kind in ("return", "discard"):
             yield Defect("branch.return_ignored", {exit_: skipped})
             yield Defect("branch.return_inverted", {exit_: instead(_inverted)})
     for both in every(operations, ReturnBoth):

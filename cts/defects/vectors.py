@@ -10,7 +10,7 @@ import numpy as np
 from cts.defects.defect import Defect, Each, every
 from cts.defects.edits import in_elements, of_first, reread, skipped, with_scalar, zero
 from cts.defects.known import defects_of
-from cts.reference.cooperative_vectors import store_rows
+from cts.reference.cooperative_vectors import starts, store_rows
 from cts.reference.evaluate import perform
 from cts.reference.state import State
 from generators.errors import GeneratorError, Rule
@@ -38,7 +38,7 @@ def _rounded_up(state: State, operation: CooperativeVectorStore) -> None:
     whole = -(-operation.vector.type.bytes // VECTOR_ALIGNMENT) * VECTOR_ALIGNMENT // component.bytes
     bits = np.zeros((*value.bits.shape[:2], whole), component.bits_dtype)
     bits[:, :, : value.bits.shape[2]] = value.bits
-    first = state.scalar(operation.offset).astype(np.int64)
+    first = state.scalar(operation.offset).astype(np.int64) + starts(state, operation.array, operation.inner)
     memory = state.memories[operation.array.name]
     copies = state.copies(memory) if memory.copies > 1 else np.zeros(1, np.int64)
     offsets = (first + copies)[:, None, None] + np.arange(whole, dtype=np.int64) * component.bytes

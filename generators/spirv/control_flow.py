@@ -106,6 +106,8 @@ def emit_exit(shader: Shader, operation: language.Exit) -> None:
     shader.emit(operation.body)
     if operation.kind == "return":
         emit_return(shader, operation.returned)
+    elif operation.kind == "discard":
+        module.instruction(Op.Kill)
     elif not shader.loops:
         raise GeneratorError(Rule.EXIT_PLACE, f"a {operation.kind} is outside a loop")
     elif operation.kind == "break":

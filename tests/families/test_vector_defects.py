@@ -13,6 +13,7 @@ from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import EVERY, glossary
 from cts.defects.known import known_defects
 from cts.diagnosis.diagnose import diagnose
+from cts.diagnosis.shown import BEYOND, outcome_of
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
 from cts.verdict.poison import initial_contents
@@ -25,7 +26,6 @@ from generators.program.program import Program, Subcase
 from generators.program.values import CooperativeVectorType
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, VectorMatrixLayout
 from tests.agreement import agreed
-from tests.families.evidence import BEYOND, outcome_of
 from tests.reference.programs import as_bits, as_bytes
 from tests.reference.vector_programs import BUFFER, Lanes
 

@@ -88,6 +88,7 @@ def integers() -> Lanes:
         lanes.stored(vectors.convert("wide", small, TYPES["s32"]), "wide_out")
         lanes.stored(vectors.convert("wide_unsigned", unsigned, TYPES["u32"]), "wide_unsigned_out")
         lanes.stored(vectors.convert("real", small, TYPES["f32"]), "real_out")
+        lanes.stored(vectors.convert("cast", small, TYPES["u8"]), "cast_out")
     return lanes
 
 

@@ -308,7 +308,9 @@ UNSEEN = (
         "vector_variables",
     ),
     _nobody(
-        _of("specialization", "dimension_default_kept"), "a packed input may have more components than it needs (CV-MM-07)", name="components"
+        _of("specialization", "dimension_default_kept"),
+        "a packed input may have more components than it needs (CV-MM-07)",
+        name="components",
     ),
     _excused(
         _of("call", "arguments_exchanged"),

@@ -228,13 +228,13 @@ ROWS: Mapping[str, Row] = {
     "conversions round toward zero": Row(Faults({Op.FConvert: toward_zero}), has("vector_float_controls", "convert", "rounding:rte")),
     "e4m3 is clamped at 240": Row(Faults(operations={converted_input: clamped_at_240}), has("vector_muladd", "f16.e4m3.e4m3")),
     "sums are clamped to 24 bits": Row(
-        Faults({MULTIPLY: faults.with_result(clamped_to_24_bits)}), has("vector_muladd", "3x2048", "bias:none")
+        Faults({MULTIPLY: faults.with_result(clamped_to_24_bits)}), has("vector_muladd", "3x640", "bias:none")
     ),
     "offsets of matrices have 24 bits": Row(
         Faults(both(faults.with_scalar(5, faults.kept_bits(24)))), has("vector_muladd", "first:beyond")
     ),
     "offsets of outer products have 16 bits": Row(
-        Faults({OUTER: faults.with_scalar(1, faults.kept_bits(16))}), has("vector_training", "/m:131/", "targets:4")
+        Faults({OUTER: faults.with_scalar(1, faults.kept_bits(16))}), has("vector_training", "/m:131/", "targets:16")
     ),
     "an insertion changes its operand": Row(
         Faults({Op.CompositeInsert: faults.operand_changed}), has("vector_composites", "form:extract", "stores:all")

@@ -337,7 +337,7 @@ def _operand_defects(operation: PerElement) -> Iterator[Defect]:
             yield wrong("element_for_operand", given(extra=_replaced(extra, i, operation.matrix)), operand=i)
             if _is_square(operation):
                 yield wrong("operand_transposed", with_matrix(operand, bits(_turned)), operand=i)
-        if is_scalar(operand):
+        if is_scalar(operand) and getattr(operand, "value", None) != 0:
             zero = Operand(f"zero_{i}", operand.type, "literal", 0)
             yield wrong("operand_zero", given(extra=_replaced(extra, i, zero)), operand=i)
         if isinstance(operand, VectorOperand):

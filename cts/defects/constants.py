@@ -98,7 +98,7 @@ def _respecialized(part: Part, operand: Operand, default: Operand, known: dict[i
             result = replace(part, rows=rows, columns=columns)
     elif isinstance(part, _Sized):
         given = [field.name for field in fields(part) if getattr(part, field.name) == operand]
-        result = replace(part, **dict.fromkeys(given, default)) if given else part
+        result = replace(part, **dict.fromkeys(given, default)) if given else part  # type: ignore[arg-type]
     elif isinstance(part, tuple):
         items = tuple(_respecialized(one, operand, default, known) for one in part)
         result = items if any(new is not old for new, old in zip(items, part, strict=True)) else part

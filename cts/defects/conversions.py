@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,6 @@ from generators.program.conversion import (
     changes_use,
     conversions,
 )
-from generators.program.operation import Operation
 from generators.program.program import Program
 
 _TO_INTEGER = (Conversion.F_TO_S, Conversion.F_TO_U)
@@ -58,7 +58,7 @@ def _by_type(state: State, operation: MatrixConvert) -> None:
 def not_converted(operand: str) -> Substitute:
     """Build a step that gives the result the lowest bits of each element of an operand, or all of them and zeros."""
 
-    def step(state: State, operation: Operation) -> None:
+    def step(state: State, operation: Any) -> None:
         value, target = state.matrices[getattr(operation, operand).name], operation.result.type.component
         state.matrices[operation.result.name] = MatrixValue(target, value.bits.astype(target.bits_dtype))
 

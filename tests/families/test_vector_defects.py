@@ -35,12 +35,13 @@ INFERENCING, TRAINING = VectorMatrixLayout.INFERENCING_OPTIMAL, VectorMatrixLayo
 
 AREAS = ("cooperative_vector.", "vector_elementwise.", "vector_multiply.", "vector_training.")
 BY_FAMILIES = {
+    "cooperative_vector.array_stride_as_element",
     "vector_multiply.padding_read",
     "vector_training.last_workgroup_only",
     "vector_training.neighbour_changed",
     "vector_training.offset_of_first_invocation",
 }
-"""Defects that need NaN between rows, several workgroups, sums of an odd number of f16, or a target for each invocation."""
+"""Defects that need an ArrayStride, NaN between rows, several workgroups, sums of an odd number of f16, or a target for each invocation."""
 
 SUBJECT = {id_ for id_ in glossary().entries if id_.startswith(AREAS)} - BY_FAMILIES
 """The defects that the programs of this file show. Families show these as well, and the defects of composites."""
@@ -88,6 +89,7 @@ def integers() -> Lanes:
         lanes.stored(vectors.convert("wide", small, TYPES["s32"]), "wide_out")
         lanes.stored(vectors.convert("wide_unsigned", unsigned, TYPES["u32"]), "wide_unsigned_out")
         lanes.stored(vectors.convert("real", small, TYPES["f32"]), "real_out")
+        lanes.stored(vectors.convert("cast", small, TYPES["u8"]), "cast_out")
     return lanes
 
 

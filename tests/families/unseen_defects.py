@@ -307,6 +307,11 @@ UNSEEN = (
         "vector_composites",
         "vector_variables",
     ),
+    _nobody(
+        _of("specialization", "dimension_default_kept"),
+        "a packed input may have more components than it needs (CV-MM-07)",
+        name="components",
+    ),
     _excused(
         _of("call", "arguments_exchanged"),
         "the only function of the smoke tier that takes two vectors returns their minimum",

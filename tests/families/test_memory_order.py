@@ -182,6 +182,16 @@ CASES += [(MATRICES.format(f"form:{form}/storage:storage_buffer/{ACCESS}/access:
 CASES += [(MATRICES.format(f"form:workgroup/{ACCESS}/extra:{extra}"), BY_ACCESS) for extra in ("volatile", "nontemporal")]
 CASES += [(MATRICES.format(f"form:workgroups/storage:storage_buffer/{ACCESS}{more}"), ACROSS) for more in ("", "/access:tensor")]
 
+VECTORS = "vector_memory_order[component:f16/{}]"
+CASES += [
+    (VECTORS.format(f"form:{form}/storage:{storage}/{handover}"), weaker)
+    for form in ("neighbour", "mirrored")
+    for storage in ("workgroup", "storage_buffer", "physical_storage_buffer")
+    for handover, weaker in ((BARRIER, BY_BARRIER), (FENCES, BY_FENCES), (ACCESS, BY_ACCESS))
+]
+CASES += [(VECTORS.format(f"form:mirrored/{ACCESS}/extra:{extra}"), BY_ACCESS) for extra in ("volatile", "nontemporal")]
+CASES += [(VECTORS.format(f"form:workgroups/storage:storage_buffer/{ACCESS}"), ACROSS)]
+
 
 @pytest.mark.parametrize(("name", "weaker"), CASES, ids=[name for name, _ in CASES])
 def test_whatever_orders_memory_is_needed(name, weaker):

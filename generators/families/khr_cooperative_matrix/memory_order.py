@@ -18,9 +18,8 @@ from generators.layouts.tensor_writer import LayoutStep, TensorWriter, slice_ste
 from generators.numerics.formats import encode
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, STORAGE_CLASSES, USES, parse_shape
-from generators.program.arrays import AtomicAdd, AtomicOr
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.control_flow import Carried, Condition, Merged
+from generators.program.control_flow import Carried
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.program import Built, Program, Subcase
@@ -28,6 +27,7 @@ from generators.program.scalars import ScalarConvert
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import Matrix, MatrixType, ScalarValue, TensorLayout, TensorLayoutType, TensorView, TensorViewType, Value
 from generators.program.workgroup import Handover, NothingStale
+from generators.routines.turns import ended_turns, restart, take_turns
 from generators.routines.workgroup import copy, last_workgroup
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, MemoryScope, Scope, StorageClass, Use
 
@@ -207,62 +207,31 @@ class _Writer:
         )
 
     def turns(self) -> None:
-        """Pass matrices from workgroup to workgroup. A bit of ``turn`` says whether a workgroup has the matrices; the other bits count how
-        often they have been passed on. A workgroup that finds them taken does nothing in that round, and waits for nobody."""
-        builder, zero, one = self.builder, self.builder.literal(0), self.builder.literal(1)
-        stale, last = (self._array(name, "output", self.counts if name == "stale" else self.tiles) for name in ("stale", "last"))
+        """Pass matrices from workgroup to workgroup, and check and restore them in the last one."""
+        builder = self.builder
+        stale, last = self._array("stale", "output", self.counts), self._array("last", "output", self.tiles)
         turn, counter = (builder.array(name, Pointee(U32), 1, StorageClass.STORAGE_BUFFER, "inout") for name in ("turn", "counter"))
-        taken = builder.array("taken", Pointee(U32), 1, StorageClass.WORKGROUP, "scratch")
+        rounds = builder.operand("rounds", U32, "push_constant")
         with builder.stated(NothingStale((stale, last))):
-            lane = builder.built_in("lane", "local_invocation")
-            first, begin = Condition(lane, "equal", zero), builder.null("none_stale", self.type)
-            index, count, carried = Value("round", U32), Value("count", self.type), list[Carried]()
-            with builder.loop(index, builder.operand("rounds", U32, "push_constant"), carried):
-                with builder.arm() as taking:
-                    before = Value("before", U32)
-                    builder.add(AtomicOr(turn, zero, one, before, ordered=True))
-                    builder.write(taken, zero, before)
-                builder.branch(first, taking)
-                self.barrier()
-                found = builder.read_scalar("found", taken, zero)
-                with builder.arm() as passing:
-                    more = self._pass_on(count, found, turn, first)
-                held, merged = builder.arithmetic("held", "and", found, one), Value("count_after", self.type)
-                builder.branch(Condition(held, "equal", zero), passing, (), (Merged(merged, (more, count)),))
-                self.barrier()
-                carried.append(Carried(begin, count, merged))
+            begin = builder.null("none_stale", self.type)
+            count = take_turns(builder, rounds, turn, self.barrier, begin, self._pass_on)
             self.store(count, stale, self._begin("place", self.instance))
             with last_workgroup(builder, counter):
-                self._restore(last, turn, counter, first)
+                seen = self.load("last_seen", self.handed, self.other, self.parameters.read)
+                expected = self.plus("last_expected", self.read_base, ended_turns(builder, turn))
+                self.store(self.counted("last_count", begin, seen, expected), last, self.own)
+                builder.barrier()
+                self.store(self.written_base, self.handed, self.own)
+                restart(builder, turn, counter)
 
-    def _pass_on(self, count: Matrix, found: ScalarValue, turn: Array, first: Condition) -> Matrix:
-        """Read the matrices of the workgroup that had the turn before, write the next ones, and end the turn."""
-        builder, one = self.builder, self.builder.literal(1)
-        version = builder.arithmetic("version", "shift_right", found, one)
+    def _pass_on(self, count: Matrix, ended: ScalarValue) -> Matrix:
+        """Read the matrices of the turn before, and write the next ones."""
         seen = self.load("seen", self.handed, self.other, self.parameters.read)
-        more = self.counted("more", count, seen, self.plus("expected", self.read_base, version))
+        more = self.counted("more", count, seen, self.plus("expected", self.read_base, ended))
         self.barrier()
-        following = builder.arithmetic("following_version", "add", version, one)
+        following = self.builder.arithmetic("following_turn", "add", ended, self.builder.literal(1))
         self.store(self.plus("written", self.written_base, following), self.handed, self.own)
-        self.barrier()
-        with builder.arm() as ending:
-            builder.add(AtomicAdd(Value("ended", U32), turn, builder.literal(0), one))
-        builder.branch(first, ending)
         return more
-
-    def _restore(self, last: Array, turn: Array, counter: Array, first: Condition) -> None:
-        """Store what is wrong in the last matrices, and write the initial values to the arrays that are passed on."""
-        builder, zero = self.builder, self.builder.literal(0)
-        version = builder.arithmetic("last_version", "shift_right", builder.read_scalar("last_turn", turn, zero), builder.literal(1))
-        seen = self.load("last_seen", self.handed, self.other, self.parameters.read)
-        none = builder.null("none_wrong", self.type)
-        self.store(self.counted("last_count", none, seen, self.plus("last_expected", self.read_base, version)), last, self.own)
-        self.barrier()
-        self.store(self.written_base, self.handed, self.own)
-        with builder.arm() as restoring:
-            builder.write(turn, zero, zero)
-            builder.write(counter, zero, zero)
-        builder.branch(first, restoring)
 
 
 def build(parameters: Parameters) -> Built:

@@ -209,3 +209,13 @@ def test_whatever_orders_memory_is_needed(name, weaker):
         except pytest.fail.Exception:
             survivors.append(what)
     assert not survivors
+
+
+@pytest.mark.parametrize("name", ["memory_order[component:f16]", "vector_memory_order[component:f16]"])
+def test_a_gpu_runs_more_rounds_with_the_same_results(name):
+    built = build(find_case(casebook(), name))
+    few, (whole,) = arrange(built), make_kernels(built, "spirv")
+    many = arrange(built, on_gpu=True)
+    assert few.dispatches[0].push_constants != many.dispatches[0].push_constants
+    outcome = DEVICE.run(whole, many.dispatches[:1])[0]
+    assert not compare(built.program, few.expected[0], few.before[0], outcome)

@@ -80,7 +80,7 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
             _run(device, of, (), watch, one.label)
         return judge_code(built, kernels, front_end, device, make_kernels, watch)
     with watch.step("expect"):
-        plan = arrange(built)
+        plan = arrange(built, on_gpu=effort.rounds > 1)
     outcomes: list[Outcome] = []
     for one, of in zip(program.all, kernels, strict=True):
         outcomes += _run(device, replace(of, rounds=effort.rounds), plan.dispatches_of(one), watch, one.label)
@@ -140,8 +140,8 @@ class Arrangement:
         return tuple(dispatch for dispatch, of in zip(self.dispatches, self.programs, strict=True) if of is program)
 
 
-def arrange(case: BuiltCase) -> Arrangement:
-    """Return the inputs, expected results and dispatches of every subcase.
+def arrange(case: BuiltCase, on_gpu: bool = False) -> Arrangement:
+    """Return the inputs, expected results and dispatches of every subcase. ``on_gpu``: whether dispatches have the operands for a GPU.
 
     Raises:
         GeneratorError: the case contradicts its family.
@@ -150,7 +150,8 @@ def arrange(case: BuiltCase) -> Arrangement:
     programs, subcases = tuple(one for one, _ in built), tuple(subcase for _, subcase in built)
     expected = tuple(evaluate(one, subcase) for one, subcase in built)
     before = tuple(initial_contents(one, subcase, want) for (one, subcase), want in zip(built, expected, strict=True))
-    dispatches = tuple(dispatch(one, subcase, contents) for (one, subcase), contents in zip(built, before, strict=True))
+    given = (replace(of, operands={**of.operands, **of.on_gpu}) if on_gpu else of for of in subcases)
+    dispatches = tuple(dispatch(one, subcase, contents) for one, subcase, contents in zip(programs, given, before, strict=True))
     return Arrangement(subcases, expected, before, dispatches, programs)
 
 

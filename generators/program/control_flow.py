@@ -142,9 +142,9 @@ class Switch(Operation):
 @dataclass(frozen=True)
 class Exit(Operation):
     """If the condition holds, ``body`` runs, and then the program or the function ends (``return``), a fragment's program ends without
-    further effects (``discard``, in the main function), the loop ends (``break``), or its next
-    iteration begins (``continue``; both among the loop's own operations). After ``break`` and ``continue``, carried values have their
-    values from the start of the iteration. ``returned`` is the value of a return inside a function."""
+    further effects (``discard``, in the main function), the loop ends (``break``), or its next iteration begins (``continue``; both among
+    the loop's own operations). After ``break`` and ``continue``, carried values have their values from the start of the iteration.
+    ``returned`` is the value of a return inside a function."""
 
     kind: Literal["return", "discard", "break", "continue"]
     condition: Condition

@@ -84,15 +84,15 @@ class Program:
 
 
 def _decode(words: tuple[int, ...], generation: str) -> Instruction:
-    # What follows an instruction is no part of the key, so the same one is decoded once: the first word tells at least one more, if any.
+    # The cache's key has only an instruction's own words: the first one tells whether there are more.
     size = 1
-    while (found := _decoded(words[:size], generation)).words > size:
+    while (found := _decode_own(words[:size], generation)).words > size:
         size = found.words
     return found
 
 
 @lru_cache(_PREPARED)
-def _decoded(words: tuple[int, ...], generation: str) -> Instruction:
+def _decode_own(words: tuple[int, ...], generation: str) -> Instruction:
     return load_encoding(generation).decode((*words, *(0,) * (LONGEST - len(words))))
 
 

@@ -15,30 +15,21 @@ import numpy as np
 
 from generators.layouts.matrix_arrays import WORKGROUP_BYTES, Tiles, lines_of, tight
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter, slice_step
-from generators.numerics.formats import encode
 from generators.parameters.declaration import parameter
+from generators.parameters.memory_masks import EXTRAS
 from generators.parameters.vocabulary import LAYOUTS, STORAGE_CLASSES, USES, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, Pointee, Role
 from generators.program.program import Built, Program, Subcase
-from generators.program.scalars import ScalarConvert
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import Matrix, MatrixType, ScalarValue, TensorLayout, TensorLayoutType, TensorView, TensorViewType, Value
 from generators.program.workgroup import Handover, NothingStale
+from generators.routines.rounds import rounds_subcase, small_integers, step_of_round
 from generators.routines.turns import ended_turns, restart, take_turns
 from generators.routines.workgroup import copy, last_workgroup
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, MemoryScope, Scope, StorageClass, Use
-
-_PERIOD = 8
-"""Rounds after which the matrices in memory repeat: those of the source again."""
-_ROUNDS = _PERIOD
-"""Rounds of a dispatch on a device that computes slowly."""
-_TURNS = 1
-"""Rounds of such a device in which each workgroup tries to take the turn."""
-_GPU_ROUNDS = 512 * _PERIOD
-_EXTRAS = {"none": MemoryAccess.NONE, "volatile": MemoryAccess.VOLATILE, "nontemporal": MemoryAccess.NONTEMPORAL}
 
 Form = Literal["subgroup", "workgroup", "plain", "workgroups"]
 
@@ -59,7 +50,7 @@ class Parameters:
     handover: Handover = parameter("what makes writes available and visible", default="barrier")
     written: Layout = parameter("layout in which matrices are stored", default="row", labels=LAYOUTS)
     read: Layout = parameter("layout in which matrices are loaded", default="row", labels=LAYOUTS)
-    extra: MemoryAccess = parameter("further memory operands", default="none", labels=_EXTRAS)
+    extra: MemoryAccess = parameter("further memory operands", default="none", labels=EXTRAS)
     access: Literal["matrix", "tensor", "tensor_stores", "tensor_loads"] = parameter(
         "which matrices are passed on through a tensor layout", default="matrix"
     )
@@ -168,11 +159,8 @@ class _Writer:
 
     def plus(self, name: str, base: Matrix, number: ScalarValue) -> Matrix:
         """Return the matrix of a round: ``base`` + ``number`` (u32) modulo the period."""
-        builder, component = self.builder, self.parameters.component
-        step = builder.arithmetic(f"{name}_modulo", "and", number, builder.literal(_PERIOD - 1))
-        if component is not U32:
-            step = builder.result_of(ScalarConvert(Value(f"{name}_step", component), step))
-        return builder.elementwise(name, "add", base, builder.splat(f"{name}_splat", self.type, step))
+        step = step_of_round(self.builder, name, self.parameters.component, number)
+        return self.builder.elementwise(name, "add", base, self.builder.splat(f"{name}_splat", self.type, step))
 
     def counted(self, name: str, count: Matrix, seen: Matrix, expected: Matrix) -> Matrix:
         """Return ``count`` plus the square of what is wrong in ``seen``: squares never cancel each other."""
@@ -241,16 +229,9 @@ def build(parameters: Parameters) -> Built:
         writer.turns()
     else:
         writer.rounds()
-    component = parameters.component
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
-        values = rng.integers(0, 100, writer.tiles.length)
-        source = encode(component, values.astype(np.float64)) if component.is_float else values.astype(component.bits_dtype)
-        inputs = {array.name: np.zeros(array.bytes, np.uint8) for array in program.arrays if array.role == "inout"}
-        inputs["source"] = source.view(np.uint8)
-        if "handed" in inputs:
-            inputs["handed"] = inputs["source"]
-        rounds = _TURNS if parameters.form == "workgroups" else _ROUNDS
-        return Subcase(name, inputs, {"rounds": rounds * parameters.run}, on_gpu={"rounds": _GPU_ROUNDS * parameters.run})
+        source = small_integers(parameters.component, writer.tiles.length, rng).view(np.uint8)
+        return rounds_subcase(name, program, source, parameters.run, parameters.form == "workgroups")
 
     return Built(writer.builder.build(), draw)

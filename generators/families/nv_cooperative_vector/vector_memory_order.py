@@ -14,31 +14,23 @@ from typing import Literal
 import numpy as np
 
 from generators.layouts.vector_arrays import VectorArray
-from generators.numerics.formats import encode
 from generators.parameters.declaration import parameter
+from generators.parameters.memory_masks import EXTRAS
 from generators.parameters.vocabulary import STORAGE_CLASSES
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Pointee
 from generators.program.program import Built, Program, Subcase
-from generators.program.scalars import ScalarConvert
 from generators.program.shape import WorkgroupShape
 from generators.program.values import CooperativeVector, CooperativeVectorType, Scalar, ScalarValue, Value
 from generators.program.vector_builder import VectorBuilder
 from generators.program.workgroup import Handover, NothingStale
+from generators.routines.rounds import rounds_subcase, small_integers, step_of_round
 from generators.routines.turns import ended_turns, restart, take_turns
 from generators.routines.workgroup import last_workgroup
 from generators.types import COMPONENT_TYPES, ComponentType, MemoryAccess, MemoryScope, Scope, StorageClass
 
-_PERIOD = 8
-"""Rounds after which the vectors in memory repeat: those of the source again."""
-_ROUNDS = _PERIOD
-"""Rounds of a dispatch on a device that computes slowly."""
-_TURNS = 1
-"""Rounds of such a device in which each workgroup tries to take the turn."""
-_GPU_ROUNDS = 512 * _PERIOD
-_EXTRAS = {"none": MemoryAccess.NONE, "volatile": MemoryAccess.VOLATILE, "nontemporal": MemoryAccess.NONTEMPORAL}
 _WORKGROUP_BYTES = 12 * 1024
 """Maximum workgroup memory of a case: every device has 16 KiB."""
 
@@ -58,7 +50,7 @@ class Parameters:
     handover: Handover = parameter(
         "what makes writes available and visible", default="barrier", applies=lambda parameters: parameters.form != "own"
     )
-    extra: MemoryAccess = parameter("further memory operands", default="none", labels=_EXTRAS)
+    extra: MemoryAccess = parameter("further memory operands", default="none", labels=EXTRAS)
     workgroups: int = parameter("workgroups that pass vectors on", default=3, applies=lambda parameters: parameters.form == "workgroups")
 
 
@@ -146,10 +138,7 @@ class _Writer:
 
     def plus(self, name: str, base: CooperativeVector, number: ScalarValue) -> CooperativeVector:
         """Return the vector of a round: ``base`` + ``number`` (u32) modulo the period."""
-        builder, component = self.builder, self.parameters.component
-        step = builder.arithmetic(f"{name}_modulo", "and", number, builder.literal(_PERIOD - 1))
-        if component is not U32:
-            step = builder.result_of(ScalarConvert(Value(f"{name}_step", component), step))
+        step = step_of_round(self.builder, name, self.parameters.component, number)
         return self.vectors.arithmetic(name, "add", base, self.vectors.splat(f"{name}_splat", self.type, step))
 
     def counted(self, name: str, count: CooperativeVector, seen: CooperativeVector, expected: CooperativeVector) -> CooperativeVector:
@@ -212,14 +201,7 @@ def build(parameters: Parameters) -> Built:
         writer.rounds()
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
-        component, slots = parameters.component, writer.slots
-        values = rng.integers(0, 100, (slots.slots, parameters.length))
-        bits = encode(component, values.astype(np.float64)) if component.is_float else values.astype(component.bits_dtype)
-        inputs = {array.name: np.zeros(array.bytes, np.uint8) for array in program.arrays if array.role == "inout"}
-        inputs["source"] = slots.pack(bits)
-        if "handed" in inputs:
-            inputs["handed"] = inputs["source"]
-        rounds = _TURNS if parameters.form == "workgroups" else _ROUNDS
-        return Subcase(name, inputs, {"rounds": rounds * parameters.run}, on_gpu={"rounds": _GPU_ROUNDS * parameters.run})
+        source = writer.slots.pack(small_integers(parameters.component, (writer.slots.slots, parameters.length), rng))
+        return rounds_subcase(name, program, source, parameters.run, parameters.form == "workgroups")
 
     return Built(writer.builder.build(), draw)

@@ -76,7 +76,7 @@ def without_effect(wave: Observed, of: Instruction, _: str) -> None:
 def with_a_wrong_bit(wave: Observed, of: Instruction, generation: str) -> None:
     """Execute an instruction, then change the lowest bit of each register and byte that it changed."""
     vectors, scalars, memory, share = (part.copy() for part in _parts(wave))
-    scc, execution, pc = wave.scc, wave.exec, wave.pc
+    scc, execution, pc, opened = wave.scc, wave.exec, wave.pc, wave.group.opened
     rightly(wave, of, generation)
     wave.vectors ^= wave.vectors != vectors
     wave.scalars[:] = [new ^ (new != old) for new, old in zip(wave.scalars, scalars, strict=True)]
@@ -84,6 +84,7 @@ def with_a_wrong_bit(wave: Observed, of: Instruction, generation: str) -> None:
     wave.group.lds[:] ^= wave.group.lds != share
     wave.scc ^= wave.scc != scc
     wave.pc ^= wave.pc != pc
+    wave.group.opened ^= wave.group.opened != opened
     if wave.exec != execution:
         wave.refresh()
 

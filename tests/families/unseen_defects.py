@@ -199,12 +199,12 @@ UNSEEN = (
     _asked(_of("multiply_add", "c_overwritten"), "operands that are used again are the subject of control_flow", "control_flow"),
     *(
         _excused(
-            _of(area, "operands_exchanged", "other_operator", "unchanged"),
+            _of(area, "operands_exchanged", "other_operator", "unchanged", *rest),
             "differences from the expected values are squared and added: all are 0, of either sign, and so are their sums and products",
             "memory_order",
             "vector_memory_order",
         )
-        for area in ("elementwise", "vector_elementwise")
+        for area, *rest in (("elementwise",), ("vector_elementwise", "rest_unchanged"))
     ),
     _asked(
         _of("elementwise", "scalar_sign_dropped"), "scalars of real kernels are positive", "elementwise", "elementwise_muladd", "use_chain"

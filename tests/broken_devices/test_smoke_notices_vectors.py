@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cts.embedded.faults import Fault, Faults
-from cts.embedded.types.spirv_types import CooperativeVector
+from cts.embedded.types.spirv_types import CooperativeVector, MatrixType
 from cts.embedded.types.values import expand
 from generators.spirv.enumerants import Op
 from tests.broken_devices import vector_faults as faults
@@ -73,3 +73,44 @@ def test_bitcasts_that_lose_a_bit(type_):
 def test_wrong_offsets_of_biases(row, kept):
     device = wrong(PROFILE, Faults({Op.CooperativeVectorMatrixMulAddNV: faults.with_scalar(8, faults.kept_bits(kept))}))
     assert noticed("vector_muladd", device, row=row, bias_first=("zero", "odd", "far"))
+
+
+def at_most_signed(parts):
+    """Return integers that a conversion by way of signed integers can give."""
+    return [np.minimum(part, np.uint32(2**31 - 1)) for part in parts]
+
+
+def as_signed(handler):
+    """Read unsigned integers of 32 bits as signed ones."""
+
+    def broken(translation, words):
+        run, type_ = handler(translation, words), translation.types[words[0]]
+
+        def execute():
+            given = expand(translation.values[words[2]], type_.count)
+            return tuple(np.asarray(part).view(np.int32).astype(np.float32) for part in given)
+
+        return execute if isinstance(type_, CooperativeVector) else run
+
+    return broken
+
+
+@pytest.mark.parametrize("form", ["alone", "back"])
+def test_conversions_by_way_of_signed_integers(form):
+    to_unsigned = Faults({Op.ConvertFToU: in_type("u32", faults.with_result(at_most_signed))})
+    assert noticed("vector_conversion", wrong(PROFILE, to_unsigned), to="u32", form=form, **{"from": "f32"})
+    to_float = Faults({Op.ConvertUToF: in_type("f32", as_signed)})
+    assert noticed("vector_conversion", wrong(PROFILE, to_float), to="f32", form=form, **{"from": "u32"})
+
+
+@pytest.mark.parametrize(("form", "source", "target"), [("alone", "f32", "u32"), ("kept", "f32", "u32"), ("back", "u32", "f32")])
+def test_matrix_conversions_by_way_of_signed_integers(form, source, target):
+    def fault(handler):
+        def broken(translation, words):
+            run, type_ = handler(translation, words), translation.types[words[0]]
+            is_it = isinstance(type_, MatrixType) and type_.number.component.name == "u32"
+            return (lambda: np.minimum(run(), np.uint32(2**31 - 1))) if is_it else run
+
+        return broken
+
+    assert noticed("conversion", wrong(PROFILE, Faults({Op.ConvertFToU: fault})), form=form, to=target, **{"from": source})

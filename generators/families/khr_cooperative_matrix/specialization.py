@@ -210,7 +210,7 @@ def frame(parameters: Parameters, all_: list[Pipeline]) -> Frame:
 
 
 def _fits(parameters: Parameters) -> bool:
-    if parameters.storage is StorageClass.STORAGE_BUFFER:
+    if parameters.storage is not StorageClass.WORKGROUP:
         return True
     shared = frame(parameters, pipelines(parameters))
     return (shared.load_pitch + shared.store_pitch) * shared.matrices * parameters.component.bytes <= WORKGROUP_BYTES

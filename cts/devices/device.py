@@ -157,7 +157,7 @@ class Device(Judge, Protocol):
         ...
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
-        """Run all dispatches on one pipeline, in order. Each sees only its own buffer contents.
+        """Run all dispatches in order, each on its pipeline of the kernel. Each sees only its own buffer contents.
 
         Raises:
             DeviceFailure: one of its subclasses below.

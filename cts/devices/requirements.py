@@ -324,7 +324,7 @@ def _required_size(kernel: Kernel, device: IndexedDescription) -> Iterator[Reaso
 def _limits(kernel: Kernel, device: IndexedDescription) -> Iterator[Reason]:
     wanted = (
         ("maxPushConstantsSize", kernel.push_constant_bytes),
-        ("maxPerStageDescriptorStorageBuffers", sum(slot.binding is not None for slot in kernel.buffers)),
+        ("maxPerStageDescriptorStorageBuffers", kernel.descriptors),
     )
     yield from (_beyond(name, need, device.limit(name)) for name, need in wanted if need > device.limit(name))
     yield from (_beyond(name, need, device.limit(name), " bytes") for name, need in _memory(kernel, device) if need > device.limit(name))

@@ -81,9 +81,13 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
         return judge_code(built, kernels, front_end, device, make_kernels, watch)
     with watch.step("expect"):
         plan = arrange(built, on_gpu=effort.rounds > 1)
+    running = [replace(of, rounds=effort.rounds) for of in kernels]
     outcomes: list[Outcome] = []
-    for one, of in zip(program.all, kernels, strict=True):
-        outcomes += _run(device, replace(of, rounds=effort.rounds), plan.dispatches_of(one), watch, one.label)
+    if program.in_turn:
+        outcomes = _run_in_turn(device, running, [plan.dispatches_of(one) for one in program.all], watch)
+    else:
+        for one, of in zip(program.all, running, strict=True):
+            outcomes += _run(device, of, plan.dispatches_of(one), watch, one.label)
     with watch.step("compare"):
         wrong: list[WrongSubcase] = []
         warned: list[WrongSubcase] = []
@@ -113,6 +117,24 @@ def _run(device: Device, kernel: Kernel, dispatches: Sequence[Dispatch], watch: 
         outcomes = device.run(kernel, dispatches)
     watch.add(device, label)
     return outcomes
+
+
+def _run_in_turn(device: Device, kernels: Sequence[Kernel], given: Sequence[Sequence[Dispatch]], watch: Stopwatch) -> list[Outcome]:
+    """Run the dispatches of several pipelines in one submission: the first one of each, then the second one of each, and so on.
+
+    Args:
+        kernels: the pipelines, which have the same buffers.
+        given: the dispatches of each.
+
+    Returns:
+        the outcomes of the first pipeline's dispatches, then of the next one's.
+    """
+    places = [(pipeline, number) for pipeline, own in enumerate(given) for number in range(len(own))]
+    order = sorted(places, key=lambda place: (place[1], place[0]))
+    kernel = replace(kernels[0], others=tuple(kernels[1:]))
+    dispatches = [replace(given[pipeline][number], pipeline=pipeline) for pipeline, number in order]
+    found = dict(zip(order, _run(device, kernel, dispatches, watch, ""), strict=True))
+    return [found[place] for place in places]
 
 
 def _choices(plan: Arrangement, outcomes: Sequence[Outcome]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cts.embedded.faults import Fault, Faults
-from cts.embedded.instructions.vectors.cooperative_vector_matmul import converted_input
+from cts.embedded.instructions.vectors.cooperative_vector_matmul import converted_input, read_matrix
 from cts.embedded.machine.machine import take_phis
 from cts.embedded.types.values import expand as components_of
 from cts.verdict.verdict import Verdict
@@ -20,7 +20,7 @@ from generators.casebook import Tier, expand
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.numerics.rounding import nearest, to_bits
 from generators.spirv.enumerants import Op
-from generators.types import COMPONENT_TYPES
+from generators.types import COMPONENT_TYPES, VectorMatrixLayout
 from tests.broken_devices import vector_faults as faults
 from tests.broken_devices.doubles import Broken, judged
 from tests.suite import casebook
@@ -67,6 +67,21 @@ def clamped_at_240(convert: Convert) -> Convert:
         if as_.component.name != "e4m3":
             return found
         return np.clip(found.astype(np.float64), -240, 240).astype(found.dtype)
+
+    return broken
+
+
+def with_padding(read: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """Add the columns of a tile that are padding to the first column, as if the input had its first component there too."""
+
+    def broken(translation: Any, places: Any, stored: Any, first: int, stride: int) -> np.ndarray:
+        matrix = read(translation, places, stored, first, stride)
+        if stored.layout is not VectorMatrixLayout.TRAINING_OPTIMAL:
+            return matrix
+        columns = -(-stored.columns * matrix.itemsize // 64) * 64 // matrix.itemsize
+        wide = read(translation, places, replace(stored, columns=columns), first, stride)
+        matrix[:, 0] += wide[:, stored.columns :].sum(axis=1)
+        return matrix
 
     return broken
 
@@ -226,6 +241,9 @@ ROWS: Mapping[str, Row] = {
     ),
     "phis are set one after the other": Row(Faults(operations={take_phis: one_after_the_other}), has("vector_muladd", "given:exchanged")),
     "conversions round toward zero": Row(Faults({Op.FConvert: toward_zero}), has("vector_float_controls", "convert", "rounding:rte")),
+    "padding is multiplied by the first component": Row(
+        Faults(operations={read_matrix: with_padding}), has(F16, "layout:training", "converted_by:host")
+    ),
     "e4m3 is clamped at 240": Row(Faults(operations={converted_input: clamped_at_240}), has("vector_muladd", "f16.e4m3.e4m3")),
     "sums are clamped to 24 bits": Row(
         Faults({MULTIPLY: faults.with_result(clamped_to_24_bits)}), has("vector_muladd", "3x640", "bias:none")

@@ -279,7 +279,7 @@ class VulkanDevice:
     ) -> list[Outcome]:
         opaque = OpaqueBuffers(kernel, self._conversions) if any(slot.opaque is not None for slot in kernel.buffers) else None
         layout = lay_out(kernel.buffers if opaque is None else opaque.slots)
-        layouts = self._pipelines.layouts(shape_of(kernel))
+        layouts = [self._pipelines.layouts(shape_of(one)) for one in kernel.all]
         # Dispatches share the large buffers, so each needs its own submission.
         at_once = 1 if large is not None else max(1, _SUBMISSION_BYTES // layout.pitch)
         outcomes: list[Outcome] = []
@@ -334,7 +334,7 @@ class VulkanDevice:
     def _submit(
         self,
         executable: Executable,
-        layouts: Layouts,
+        layouts: Sequence[Layouts],
         layout: Layout,
         dispatches: Sequence[Dispatch],
         opaque: OpaqueBuffers | None,

@@ -12,6 +12,7 @@ from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import ParameterValue, glossary
 from cts.defects.known import known_defects
+from cts.defects.single_edits import single_edits
 from cts.verdict.compare import is_permitted, wrong_elements
 from cts.verdict.elements import gather
 from cts.verdict.expected import Exact, Expected, Placed, ValueSet, as_expected
@@ -107,9 +108,13 @@ def diagnose(
         if foreseen and (found := search.fitting(defect for defect in known_defects(program) if defect.id in foreseen)[0]):
             return ranked(found)
         whole, partly = search.fitting(known_defects(program))
+        if not whole:
+            whole, _ = search.fitting(single_edits(program))
     else:
         wanted = {(match.id, match.sentence) for match in only}
-        whole, partly = search.fitting((one for one in known_defects(program) if (one.id, one.text) in wanted), simplest=False)
+        whole, partly = search.fitting(
+            (one for one in (*known_defects(program), *single_edits(program)) if (one.id, one.text) in wanted), simplest=False
+        )
     if whole:
         return ranked(whole)
     related = [replace(match, failing=search.failing) for match in _relations(expected, before, outputs)]

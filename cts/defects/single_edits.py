@@ -5,7 +5,7 @@ The mistakes of the other modules are known ones, with sentences of their own. T
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 from cts.defects.defect import Defect
 from cts.defects.edits import Edit, bits, given, of_first, skipped, then
 from cts.defects.evaluation import Substitute
+from cts.defects.glossary import EVERY, ParameterValue
 from cts.reference.evaluate import perform
 from cts.reference.state import State
 from cts.reference.values import MatrixValue
@@ -117,6 +118,7 @@ def _changes(component: ComponentType, integer_scalar: bool) -> Iterator[tuple[s
     if integer_scalar:
         yield "one_more", _plus(1), {}
         yield "one_less", _plus(-1), {}
+        yield "sixteen_more", _plus(16), {}
     for narrow in map(COMPONENT_TYPES.__getitem__, _NARROW):
         if narrow.is_float == component.is_float and narrow.bits < component.bits:
             yield "narrowed", _fewer_bits(narrow), {"type": narrow.name}
@@ -175,44 +177,67 @@ def _name(operation: Operation) -> str:
     return f"the {type(operation).__name__}" + (f" that gives {made.name}" if made is not None else "")
 
 
+@dataclass(frozen=True)
+class _SingleEdit:
+    """A mistake in one operation.
+
+    Attributes:
+        name: of the entry in the glossary's area ``single_edit``.
+        step: what the device does in place of the operation.
+        where: parameters of the defect, except of those that name the operation.
+        shared: whether all operations of the class can have the same mistake.
+    """
+
+    name: str
+    step: Substitute
+    where: Mapping[str, str]
+    shared: bool = True
+
+
 def single_edits(program: Program) -> Iterator[Defect]:
-    """Yield the single edits of the operations of ``program``, in its order."""
+    """Yield the single edits of the operations of ``program``, in its order; then each mistake in all operations of a class at once."""
     earlier: list[AnyValue] = []
+    together: dict[tuple[str, ...], dict[Operation, _SingleEdit]] = {}
     for operation in flattened(program.operations, effects=True):
         if isinstance(operation, Stated | Effect):
             continue
-        yield from _edits_of(operation, earlier)
+        kind = type(operation).__name__
+        for edit in _edits_of(operation, earlier):
+            yield _defect(edit, {operation: edit.step}, _name(operation), kind)
+            if edit.shared:
+                together.setdefault((kind, edit.name, *edit.where.values()), {})[operation] = edit
         earlier.extend(results(operation))
+    for (kind, *_), edits in together.items():
+        if len(edits) > 1:
+            yield _defect(next(iter(edits.values())), {operation: edit.step for operation, edit in edits.items()}, EVERY, kind)
 
 
-def _edits_of(operation: Operation, earlier: list[AnyValue]) -> Iterator[Defect]:
-    def edit(name: str, step: Substitute, **where: str) -> Defect:
-        return Defect(f"single_edit.{name}", {operation: step}, {"instruction": _name(operation), **where})
+def _defect(edit: _SingleEdit, steps: Mapping[Operation, Substitute], instruction: ParameterValue, kind: str) -> Defect:
+    return Defect(f"single_edit.{edit.name}", steps, {"instruction": instruction, "class": kind, **edit.where})
 
+
+def _edits_of(operation: Operation, earlier: list[AnyValue]) -> Iterator[_SingleEdit]:
     places = list(_places(operation))
     for place in places:
-        words, component = place.words, _component(place.value)
+        where, component = {"operand": place.words}, _component(place.value)
         if component is not None:
             for name, change, kinds in _changes(component, _is_integer(place.value)):
-                if name == "of_first_instance" and isinstance(place.value, Operand):
-                    continue
-                yield edit(f"operand_{name}", _taken(place.path, place.value, change), operand=words, **kinds)
-        others = [one.value for one in places if one.value.type == place.value.type and one.value != place.value]
+                if name != "of_first_instance" or not isinstance(place.value, Operand):
+                    yield _SingleEdit(f"operand_{name}", _taken(place.path, place.value, change), where | kinds)
+        others = {one.value: one.words for one in places if one.value.type == place.value.type and one.value != place.value}
+        for other, words in others.items():
+            yield _SingleEdit("operand_sibling", _swapped(place.path, other), where | {"other": words})
         before = [one for one in earlier if one.type == place.value.type and one != place.value and one not in others]
-        for other in dict.fromkeys(others):
-            yield edit("operand_sibling", _swapped(place.path, other), operand=words, other=other.name)
-        for other in before[-_EARLIER:]:
-            yield edit("operand_earlier", _swapped(place.path, other), operand=words, other=other.name)
-    made = [one for one in results(operation) if isinstance(getattr(operation, "result", None), Value)]
-    for result in made:
-        component = _component(result)
-        if component is not None and not isinstance(result.type, ComponentType):
+        for value in before[-_EARLIER:]:
+            yield _SingleEdit("operand_earlier", _swapped(place.path, value), where | {"other": value.name}, shared=False)
+    made = getattr(operation, "result", None)
+    if isinstance(made, Value):
+        component = _component(made)
+        if component is not None and not isinstance(made.type, ComponentType):
             for name, change, kinds in _changes(component, False):
-                yield edit(f"result_{name}", then(_changed(change, component)), **kinds)
-    if not made:
-        yield edit("skipped", skipped)
-        yield edit("twice", _twice)
-        yield edit("half", _half)
+                yield _SingleEdit(f"result_{name}", then(_changed(change, component)), kinds)
+    elif not any(results(operation)):
+        yield from (_SingleEdit(name, step, {}) for name, step in (("skipped", skipped), ("twice", _twice), ("half", _half)))
     for name, field in vars(operation).items():
         if isinstance(field, Layout) and field in _OTHER_LAYOUT:
-            yield edit("other_layout", given(**{name: _OTHER_LAYOUT[field]}))
+            yield _SingleEdit("other_layout", given(**{name: _OTHER_LAYOUT[field]}), {})

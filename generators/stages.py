@@ -23,8 +23,8 @@ class Draw:
     Attributes:
         stage: the stage that runs the kernel.
         width, height: in the fragment stage, fragments along x and y; the invocation of fragment (x, y) has the index y * width + x. In the
-            vertex stage, ``width`` vertices with the index VertexIndex, and a ``height`` of 1. In the raygen stage, ``width`` ray generation
-            shaders with the index LaunchId.x, and a ``height`` of 1.
+            vertex stage, ``width`` vertices with the index VertexIndex, and a ``height`` of 1. In the raygen stage, ``width`` invocations
+            with the index LaunchId.x, and a ``height`` of 1.
     """
 
     stage: DrawnStage

@@ -216,8 +216,9 @@ def _local_size(needs: ModuleNeeds, specialization: Mapping[int, int]) -> tuple[
 
 
 def _draw(draw: Draw, needs: ModuleNeeds, device: IndexedDescription) -> Iterator[Reason]:
-    """Yield what is missing for a draw: a graphics queue, or cooperative matrices in its stage (VUID 08985 of RuntimeSpirv). Rays are traced
-    on a compute queue (vkCmdTraceRaysKHR)."""
+    """Yield what is missing for a draw: a graphics queue, or cooperative matrices in its stage (VUID 08985 of RuntimeSpirv).
+
+    A compute queue can trace rays."""
     if draw.stage != "raygen" and not device.limit("queueFlags") & QUEUE_GRAPHICS:
         yield Reason(Code.MISSING_PROPERTY.of("queueFlags"), "a queue that computes and draws")
     name = "cooperativeMatrixSupportedStages"

@@ -11,7 +11,7 @@ from cts.devices.vulkan.query import PhysicalDevice
 from cts.devices.vulkan.structures import Chain, structure
 
 _DEPENDENCIES = {"VK_KHR_ray_tracing_pipeline": ("VK_KHR_acceleration_structure", "VK_KHR_deferred_host_operations")}
-"""Extension -> extensions without features of their own that must be enabled with it (VUID-vkCreateDevice-ppEnabledExtensionNames-01387)."""
+"""Extension -> further extensions that must be enabled with it (VUID-vkCreateDevice-ppEnabledExtensionNames-01387)."""
 
 
 @dataclass(frozen=True)

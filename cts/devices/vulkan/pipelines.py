@@ -14,9 +14,9 @@ from cts.devices.vulkan.draws import Draws
 from cts.devices.vulkan.executable import Executable
 from cts.devices.vulkan.instance import Instance
 from cts.devices.vulkan.pipeline_cache import cache_data, pipeline_cache
+from cts.devices.vulkan.ray_generation import RayGeneration
 from cts.devices.vulkan.shader_objects import ShaderObjects, in_turn
 from cts.devices.vulkan.structures import structure
-from cts.devices.vulkan.ray_generation import RayGeneration
 from cts.devices.vulkan.supplement import PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
 from generators.kernel import Kernel
 from generators.stages import Stage

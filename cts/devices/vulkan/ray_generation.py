@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 
 from cts.devices.device import DriverRefused
@@ -29,7 +30,7 @@ class RayGeneration:
         limits: the device's limits, with shaderGroupHandleSize and shaderGroupBaseAlignment.
     """
 
-    def __init__(self, instance: Instance, physical: CData, device: CData, limits: dict[str, int]) -> None:
+    def __init__(self, instance: Instance, physical: CData, device: CData, limits: Mapping[str, int]) -> None:
         self._instance, self._physical, self._device = instance, physical, device
         self._handle_bytes, self._alignment = (limits.get(f"shaderGroup{name}", 0) for name in ("HandleSize", "BaseAlignment"))
 

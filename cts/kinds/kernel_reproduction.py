@@ -323,6 +323,7 @@ _SHADER_OBJECTS: Mapping[ShaderObject, str] = {
 _DRAWS: Mapping[DrawnStage, str] = {
     "fragment": "draw one triangle that covers a viewport of this size, in a render pass without attachments",
     "vertex": "draw a list of this many points with rasterizerDiscardEnable",
+    "raygen": "trace this many rays (vkCmdTraceRaysKHR) with a pipeline whose only shader is the ray generation shader",
 }
 
 

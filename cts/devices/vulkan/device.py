@@ -113,7 +113,7 @@ class VulkanDevice:
                 statistics = statistics and physical.description.features[STATISTICS_FEATURE]
                 self._executables = PipelineExecutables(self._instance, self._device.handle) if statistics else None
                 captures = CAPTURE_STATISTICS if statistics else 0
-                self._pipelines = Pipelines(self._device.handle, physical.description, self._instance, captures)
+                self._pipelines = Pipelines(physical.handle, self._device.handle, physical.description, self._instance, captures)
                 opened.callback(self._pipelines.close)
                 self._addressable = physical.description.features.get("bufferDeviceAddress", False)
                 self._arena = Arena(physical.handle, self._device.handle, self._addressable)

@@ -14,6 +14,7 @@ from cts.devices.vulkan.draws import Draws
 from cts.devices.vulkan.executable import Executable, chosen_among
 from cts.devices.vulkan.instance import Instance
 from cts.devices.vulkan.pipeline_cache import cache_data, pipeline_cache
+from cts.devices.vulkan.ray_generation import RayGeneration
 from cts.devices.vulkan.shader_objects import ShaderObjects, in_turn
 from cts.devices.vulkan.structures import structure
 from cts.devices.vulkan.supplement import PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
@@ -75,18 +76,20 @@ class Pipelines:
     """Makes pipelines, and keeps their layouts.
 
     Args:
+        physical: VkPhysicalDevice.
         device: VkDevice.
         description: the device's description.
         instance: has the functions of extensions.
         flags: VkPipelineCreateFlags of every pipeline.
     """
 
-    def __init__(self, device: CData, description: DeviceDescription, instance: Instance, flags: int = 0) -> None:
+    def __init__(self, physical: CData, device: CData, description: DeviceDescription, instance: Instance, flags: int = 0) -> None:
         self._flags = flags
         self._vulkan = load()
         self._device = device
         self._layouts: dict[Shape, Layouts] = {}
         self._draws = Draws(device)
+        self._ray_generation = RayGeneration(instance, physical, device, description.limits)
         self._shader_objects = ShaderObjects(instance, device)
         self._subgroup_size = description.subgroup_size
         features, limits = description.features, description.limits
@@ -208,6 +211,8 @@ class Pipelines:
         through = ffi.NULL if cache is None else cache
         with self._stage_of(kernel) as stage:
             stage.module = module
+            if kernel.draw is not None and kernel.draw.stage == "raygen":
+                return self._ray_generation.make(kernel.draw, stage, layout, following, through, self._flags)
             if kernel.draw is not None:
                 return self._draws.make(kernel.draw, stage, layout, following, through, self._flags)
             return self._compute(stage, layout, following, through)

@@ -57,7 +57,8 @@ class Fences:
             given[0] = self._last
             self._signaled[self._last] = bool(given[1] & 1)
         elif number == SYNCOBJ_DESTROY:
-            self._signaled.pop(*_structure("I", argument), None)
+            (handle,) = _structure("I", argument)
+            self._signaled.pop(handle, None)
         elif number == SYNCOBJ_RESET:
             handles, count = _structure("QI", argument)
             self._signaled |= dict.fromkeys(_structure(f"{count}I", handles), False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from functools import partial
-from types import MappingProxyType
 
 import numpy as np
 
@@ -15,20 +14,18 @@ from cts.devices.executed.instructions.places import ALL
 from cts.devices.executed.instructions.transfers import PLACES, WORD, deliver, registers_of
 from cts.devices.executed.wave import Counter, Wave
 
-_UPDATES: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
-    {
-        "add": operator.add,
-        "sub": operator.sub,
-        "min": min,
-        "max": max,
-        "and": operator.and_,
-        "or": operator.or_,
-        "xor": operator.xor,
-        "swap": lambda _, new: new,
-        "inc": lambda old, new: 0 if old >= new else old + 1,
-        "dec": lambda old, new: new if old == 0 or old > new else old - 1,
-    }
-)
+_UPDATES: Mapping[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "min": min,
+    "max": max,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "swap": lambda _, new: new,
+    "inc": lambda old, new: 0 if old >= new else old + 1,
+    "dec": lambda old, new: new if old == 0 or old > new else old - 1,
+}
 
 
 def atomic(generation: str, instruction: Instruction) -> Step:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 
 import numpy as np
 
@@ -26,17 +25,15 @@ SOURCES = ("src0", "src1")
 """The operands A and B."""
 
 
-_UNPACK: Mapping[str, tuple[np.dtype[np.generic], Callable[[Array], Array]]] = MappingProxyType(
-    {
-        "f16": (np.dtype("<u2"), lambda codes: codes.view(np.float16)),
-        "bf16": (np.dtype("<u2"), lambda codes: (codes.astype(np.uint32) << np.uint32(16)).view(np.float32)),
-        "fp8": (np.dtype("u1"), lambda codes: FP8[codes]),
-        "bf8": (np.dtype("u1"), lambda codes: BF8[codes]),
-        "iu8": (np.dtype("u1"), lambda codes: codes),
-        "f32": (np.dtype("<u4"), lambda codes: codes.view(np.float32)),
-        "i32": (np.dtype("<u4"), lambda codes: codes.view(np.int32)),
-    }
-)
+_UNPACK: Mapping[str, tuple[np.dtype[np.generic], Callable[[Array], Array]]] = {
+    "f16": (np.dtype("<u2"), lambda codes: codes.view(np.float16)),
+    "bf16": (np.dtype("<u2"), lambda codes: (codes.astype(np.uint32) << np.uint32(16)).view(np.float32)),
+    "fp8": (np.dtype("u1"), lambda codes: FP8[codes]),
+    "bf8": (np.dtype("u1"), lambda codes: BF8[codes]),
+    "iu8": (np.dtype("u1"), lambda codes: codes),
+    "f32": (np.dtype("<u4"), lambda codes: codes.view(np.float32)),
+    "i32": (np.dtype("<u4"), lambda codes: codes.view(np.int32)),
+}
 """Type -> the codes of elements, and their values."""
 
 
@@ -218,14 +215,12 @@ def _to_bf16(values: Array) -> Array:
     return np.where(np.isnan(values), 0x7FC0, nearest).astype(np.uint16)
 
 
-_ENCODED: Mapping[str, Callable[[Array], Array]] = MappingProxyType(
-    {
-        "f32": lambda values: values.astype(np.float32).view(np.uint32),
-        "f16": lambda values: values.astype(np.float16).view(np.uint16),
-        "bf16": _to_bf16,
-        "i32": lambda values: values.astype(np.int64).astype(np.uint32),
-    }
-)
+_ENCODED: Mapping[str, Callable[[Array], Array]] = {
+    "f32": lambda values: values.astype(np.float32).view(np.uint32),
+    "f16": lambda values: values.astype(np.float16).view(np.uint16),
+    "bf16": _to_bf16,
+    "i32": lambda values: values.astype(np.int64).astype(np.uint32),
+}
 
 
 def multiply_accumulate(mnemonic: str, generation: str) -> MultiplyAccumulate:

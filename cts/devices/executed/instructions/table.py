@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from types import MappingProxyType
 
 from cts.devices.executed.encoding.decoder import Instruction, load_encoding
 from cts.devices.executed.errors import NotModelled
@@ -21,17 +20,15 @@ from cts.devices.executed.instructions.scalar import SCALARS, of_vector
 from cts.devices.executed.instructions.transfers import scalar_load, transfer, transposed_load
 from cts.devices.executed.instructions.vector import Pair, Vector
 
-_FAMILIES: Mapping[str, Callable[[str, str], Meaning]] = MappingProxyType(
-    {
-        r"v_wmma_": multiply_accumulate,
-        r"v_pk_": lambda mnemonic, _: packed(mnemonic),
-        r"s_(cvt_|.*_f(16|32)$)": lambda mnemonic, _: of_vector(mnemonic),
-        r"s_(buffer_)?load_": lambda _, generation: partial(scalar_load, generation),
-        r"global_load_tr_": lambda _, generation: partial(transposed_load, generation),
-        r"(buffer|global|ds)_(load|store)_": lambda _, generation: partial(transfer, generation),
-        r"(buffer|global)_atomic_|ds_": lambda _, generation: partial(atomic, generation),
-    }
-)
+_FAMILIES: Mapping[str, Callable[[str, str], Meaning]] = {
+    r"v_wmma_": multiply_accumulate,
+    r"v_pk_": lambda mnemonic, _: packed(mnemonic),
+    r"s_(cvt_|.*_f(16|32)$)": lambda mnemonic, _: of_vector(mnemonic),
+    r"s_(buffer_)?load_": lambda _, generation: partial(scalar_load, generation),
+    r"global_load_tr_": lambda _, generation: partial(transposed_load, generation),
+    r"(buffer|global|ds)_(load|store)_": lambda _, generation: partial(transfer, generation),
+    r"(buffer|global)_atomic_|ds_": lambda _, generation: partial(atomic, generation),
+}
 """What the mnemonics begin with whose meaning follows from mnemonic and generation; the first that fits decides."""
 
 

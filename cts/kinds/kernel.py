@@ -159,7 +159,11 @@ class Arrangement:
 
     def dispatches_of(self, program: Program) -> tuple[Dispatch, ...]:
         """Return the dispatches of one program."""
-        return tuple(dispatch for dispatch, of in zip(self.dispatches, self.programs, strict=True) if of is program)
+        return tuple(self.dispatches[index] for index in self.indices_of(program))
+
+    def indices_of(self, program: Program) -> list[int]:
+        """Return which of the case's subcases run one program."""
+        return [index for index, of in enumerate(self.programs) if of is program]
 
 
 def arrange(case: BuiltCase, on_gpu: bool = False) -> Arrangement:
@@ -361,7 +365,10 @@ def _way_back(
     element = mismatch.elements[0]
     place = ElementPlace(mismatch.array, element.offset, COMPONENT_TYPES[element.component].bytes)
     try:
-        found = device.walk(kernels[id(plan.programs[entry.index])], plan.dispatches[entry.index], place)
+        program = plan.programs[entry.index]
+        # Each round runs all dispatches of the program.
+        number = len(plan.indices_of(program)) * (entry.round - 1) + plan.indices_of(program).index(entry.index)
+        found = device.walk(kernels[id(program)], plan.dispatches[entry.index], place, number)
         what = f"({element.row}, {element.column}) at byte {element.offset} of {mismatch.array}"
         return None if found is None else replace(found, what=f"{what}: {found.what}")
     except Exception as error:

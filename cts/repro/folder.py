@@ -90,7 +90,10 @@ def _told(result: CaseResult) -> str:
         first = result.failures[0]
         mismatch = first.mismatch
         lines = [f"subcase {first.subcase}: {mismatch.summary}"]
-        lines += [f"  ({one.row}, {one.column}) at byte {one.offset}: {one}" for one in mismatch.elements[:_TOLD_ELEMENTS]]
+        lines += [
+            f"  ({one.row}, {one.column}) at byte {one.offset}: {one.described(mismatch.kind)}"
+            for one in mismatch.elements[:_TOLD_ELEMENTS]
+        ]
         lines += [f"  matches: {sentence}" for sentence in explanations(first.matches)]
     else:
         lines = (result.message or result.reason).splitlines()[:_TOLD_LINES]

@@ -17,6 +17,9 @@ from generators.types import COMPONENT_TYPES
 MismatchKind = Literal["wrong value", "not written", "padding overwritten", "stray write", "permitted, not expected"]
 """The kinds of mistakes in elements or bytes. The last one breaks no rule."""
 
+UNWRITTEN: MismatchKind = "not written"
+"""The kind of elements that still have the bits from before the dispatch. These bits say nothing, so reports do not show them."""
+
 SHORT_INSTANCES = 4
 """How many scope instances with wrong elements a shortened failure keeps."""
 
@@ -105,15 +108,25 @@ class WrongElement:
         """Return the bits that came back, and their value."""
         return words(self.got_bits, COMPONENT_TYPES[self.component])
 
-    def __str__(self) -> str:
-        wanted = " or ".join((self.nearest, *(words(bits, COMPONENT_TYPES[self.component]) for bits in self.others)))
-        got = self.returned
+    @property
+    def wanted(self) -> str:
+        """Return the allowed values."""
+        every = " or ".join((self.nearest, *(words(bits, COMPONENT_TYPES[self.component]) for bits in self.others)))
         if self.bounds is None:
-            return f"expected {wanted}, got {got}"
-        wanted = f"in [{number(self.bounds.low)}, {number(self.bounds.high)}], nearest {wanted}"
-        if not isinstance(self.bounds, EnvelopeBounds):
-            return f"expected {wanted}, got {got}"
-        return f"expected {wanted}{self.bounds}; got {got}{self.bounds.distance(self.got)}"
+            return every
+        interval = f"in [{number(self.bounds.low)}, {number(self.bounds.high)}], nearest {every}"
+        return f"{interval}{self.bounds}" if isinstance(self.bounds, EnvelopeBounds) else interval
+
+    def described(self, kind: MismatchKind) -> str:
+        """Return both sides, for a mismatch of a kind."""
+        if kind == UNWRITTEN:
+            return f"expected {self.wanted}, {UNWRITTEN}"
+        if isinstance(self.bounds, EnvelopeBounds):
+            return f"expected {self.wanted}; got {self.returned}{self.bounds.distance(self.got)}"
+        return f"expected {self.wanted}, got {self.returned}"
+
+    def __str__(self) -> str:
+        return self.described("wrong value")
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,16 @@ def test_the_failure_and_how_to_run_it_again_come_before_everything_else(example
     line = example.record(MULADD, parameters=PARAMETERS)
     example.fail(line, example.failure(16, 16, lambda row, column: row != column))
     _, (page,) = written(line)
-    places = [page.index(words) for words in ("✗ Fail", "Run it again", "The case", "Wrong value in", "more elements", "The shader")]
+    parts = (
+        "✗ Fail",
+        "have a wrong value",
+        "Probably at fault",
+        "What explains it",
+        "Wrong value in",
+        "more elements",
+        "Point at an element",
+    )
+    places = [page.index(words) for words in (*parts, "Run it again", "The case", "The shader", "The run", "Front end")]
     assert places == sorted(places)
     assert len(re.findall(r"0x[0-9a-f]{4} \(", page[: page.index("more elements")])) == 2 * 8
 
@@ -137,3 +146,34 @@ def test_names_that_are_not_ids_of_requirements_are_also_file_names(example, wri
     written(example.record("a[1]", requirements=["../../x", "A" * 300]))
     assert len(list((tmp_path / "requirements").iterdir())) == 2
     assert not (tmp_path.parent / "x.html").exists()
+
+
+STATIC_RULE = "static_load_store[rule:store_stride_0/form:broken]"
+
+
+def test_a_page_of_a_static_rule_shows_the_instruction_that_breaks_it(example, written):
+    _, (page,) = written(example.record(STATIC_RULE, "fail", code="fail.accepted", parameters={}))
+    difference = page.partition("The module beside the nearest legal one")[2].partition("Run it again")[0]
+    assert re.search(r"^\+ +OpCooperativeMatrixStoreKHR .* %uint_0$", difference, re.MULTILINE)
+    assert re.search(r"^- +%\d+ = OpCooperativeMatrixLoadKHR .* %uint_0$", difference, re.MULTILINE)
+
+
+def test_a_legal_module_has_no_difference(example, written):
+    _, (page,) = written(example.record("static_load_store[rule:store_stride_0]", "fail", code="fail.rejected", parameters={}))
+    assert "nearest legal one" not in page
+
+
+def test_elements_that_were_not_written_show_no_value(example, written):
+    line = example.record(MULADD, parameters=PARAMETERS)
+    example.fail(line, example.failure(16, 16, lambda row, column: row == 3, "not written"))
+    _, (page,) = written(line)
+    values = page.partition("The first 8")[2].partition("more elements")[0]
+    assert values.count("not written") == 8
+    assert len(re.findall(r"0x[0-9a-f]{4} \(", values)) == 8
+
+
+def test_the_nearest_passes_lead_to_their_lines_in_the_list(example, written, tmp_path):
+    passed = example.record(MULADD.replace("exact", "wrap"), parameters=PARAMETERS | {"data": "wrap"})
+    written(example.record(MULADD, "crash", parameters=PARAMETERS), passed)
+    text = next((tmp_path / "failures").iterdir()).read_text()
+    assert f'href="../index.html#cases?words=%22{passed["id"].replace("[", "%5B").replace(":", "%3A")[:20]}' in text

@@ -47,7 +47,7 @@ _VULKAN_SECTIONS: Mapping[str, str] = MappingProxyType(
 )
 
 _VUID = r"VUID-\w+(?:-\w+)+"
-_NAME = re.compile(rf"\b(?:{_VUID}|(?:SPV|VK|GLSL|GL)_[A-Z]+_\w+)")
+_NAME = re.compile(rf"\b(?:{_VUID}|(?:SPV|VK|GLSL|GL)_[A-Z]+_[a-z0-9]\w+)")
 _INSTRUCTION = re.compile(r"\bOp[A-Z]\w+")
 _CALL = re.compile(r"\b[vV]k[A-Z]\w+")
 

@@ -45,7 +45,7 @@ def test_every_requirement_has_an_address():
 
 
 def test_names_in_a_text_become_links_and_the_rest_is_escaped():
-    text = linked("a < b: VUID-StandaloneSpirv-None-10685, needs VK_KHR_cooperative_matrix.")
+    text = linked("a < b: VUID-StandaloneSpirv-None-10685, needs VK_KHR_cooperative_matrix, VK_ERROR_UNKNOWN.")
     assert text.startswith("a &lt; b: <a ")
     assert re.findall(r'href="([^"]+)"', text) == [f"{VULKAN}#VUID-StandaloneSpirv-None-10685", extension("VK_KHR_cooperative_matrix")]
-    assert re.sub(r"<[^>]*>", "", text) == "a &lt; b: VUID-StandaloneSpirv-None-10685, needs VK_KHR_cooperative_matrix."
+    assert re.sub(r"<[^>]*>", "", text) == "a &lt; b: VUID-StandaloneSpirv-None-10685, needs VK_KHR_cooperative_matrix, VK_ERROR_UNKNOWN."

@@ -21,9 +21,9 @@ def commands(result: CaseResult, metas: Sequence[RunRecord], family_files: Mappi
         lines["Judge it again"] = shlex.join(["cts", "run", result.id, *options])
         if result.verdict in _MINIMISED:
             purpose = "Find the smallest case that fails in the same way, and which parameters matter"
-            lines[purpose] = shlex.join(["cts", "minimise", result.id, *options])
-    lines["Write a folder that reproduces it without the suite, and add the device's results"] = shlex.join(
-        ["cts", "repro", result.id, "DIR", *options]
+            lines[purpose] = shlex.join(["cts", "minimise", result.id, *options, "--out", "DIR"])
+    lines["Write a folder that reproduces it without the suite (repro.c) and bisects a driver (bisect.sh), with the device's results"] = (
+        shlex.join(["cts", "repro", result.id, "DIR", *options])
     )
     lines["See all parameters, and the shader"] = shlex.join(["cts", "show", result.id, "--glsl", "--spirv"])
     return lines

@@ -12,6 +12,8 @@ from pathlib import Path
 from cts.journal.atomic import write_text
 from cts.journal.record import encode
 from cts.printable import printable_path
+from cts.repro.bisection import BISECTION, write_bisection
+from cts.repro.program_files import PROGRAM
 from cts.verdict.failure import explanations
 from cts.verdict.verdict import CaseResult
 from generators.errors import CannotWrite
@@ -30,8 +32,9 @@ _FILES = (
     "module.spvasm",
     *_SHADERS,
     "no-shader.txt",
-    "repro.c",
+    PROGRAM,
     "repro",
+    BISECTION,
     "repro.amber",
 )
 _TOLD_LINES, _TOLD_ELEMENTS = 12, 4
@@ -58,6 +61,8 @@ def writing(folder: Path, case_id: str) -> Iterator[None]:
             raise CannotWrite(f"{printable_path(folder)} is not empty and holds no earlier reproduction; name another folder")
         write_text(folder / README, f"{heading(case_id)}\n")
         yield
+        if (folder / PROGRAM).is_file():
+            write_bisection(folder, case_id)
     except OSError as error:
         raise CannotWrite(f"cannot write {folder}: {error.strerror}; name another folder") from error
 

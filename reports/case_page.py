@@ -9,6 +9,7 @@ from cts.verdict.known_failures import KnownFailure
 from cts.verdict.verdict import CaseResult, Verdict
 from reports.assessment import Assessment, assessment
 from reports.case_sources import CaseSource
+from reports.case_walk import CaseWalk
 from reports.context import Context
 from reports.facts import FACTS, FIELDS, field
 from reports.history import Ended
@@ -50,6 +51,7 @@ class CasePage:
         source: the casebook's information about it.
         issue: the known failure that explains it; None if there is none, or the checkout does not have it.
         ended: how it ended in the runs of a folder, oldest first; empty without one.
+        walk: how its first wrong element came about; None if that is not known.
         defects: the number of failing cases in the run that each defect explains, by id.
     """
 
@@ -60,6 +62,7 @@ class CasePage:
     source: CaseSource
     issue: KnownFailure | None
     ended: Sequence[Ended]
+    walk: CaseWalk | None
     defects: Mapping[str, int]
 
     def brief(self, context: Context) -> dict[str, str]:

@@ -25,6 +25,18 @@ def commands(result: CaseResult, metas: Sequence[RunRecord], family_files: Mappi
     lines["Write a folder that reproduces it without the suite (repro.c) and bisects a driver (bisect.sh), with the device's results"] = (
         shlex.join(["cts", "repro", result.id, "DIR", *options])
     )
+    if first := next((one.mismatch for one in result.failures if one.mismatch.elements), None):
+        element = first.elements[0]
+        where = [
+            "--element",
+            f"{element.row},{element.column}",
+            "--subcase",
+            result.failures[0].subcase,
+            "--instance",
+            str(element.instance),
+        ]
+        purpose = "Follow a wrong element back to the bytes that it was made from"
+        lines[purpose] = shlex.join(["cts", "show", result.id, *where, "--array", first.array, *options[:2]])
     lines["See all parameters, and the shader"] = shlex.join(["cts", "show", result.id, "--glsl", "--spirv"])
     return lines
 

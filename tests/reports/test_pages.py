@@ -13,6 +13,7 @@ from generators.casebook import load_casebook
 from reports import summarise, write
 from reports.case_page import turns
 from reports.case_sources import UNKNOWN, case_source
+from reports.case_walk import WALKS
 from reports.html import pages
 from reports.known_issues import known_issues
 from tests.suite import REPOSITORY
@@ -177,3 +178,39 @@ def test_the_nearest_passes_lead_to_their_lines_in_the_list(example, written, tm
     written(example.record(MULADD, "crash", parameters=PARAMETERS), passed)
     text = next((tmp_path / "failures").iterdir()).read_text()
     assert f'href="../index.html#cases?words=%22{passed["id"].replace("[", "%5B").replace(":", "%3A")[:20]}' in text
+
+
+REUSE = "muladd[row:8x8x16.f16.f16.f32.f32/data:exact/form:reuse/layouts:cccc]"
+
+
+def reused(example, **changes):
+    """Return a failure of REUSE in element (3, 5) of its first result."""
+    found = example.failure(8, 8, lambda row, column: (row, column) == (3, 5))
+    found |= {"array": "d0", "what": "again", "subcase": "pattern:kept_width"} | changes
+    for element in found["elements"]:
+        element["instance"] = 0
+    return found
+
+
+def test_a_page_follows_the_first_wrong_element_back(example, written):
+    line = example.record(REUSE, parameters={})
+    example.fail(line, reused(example))
+    _, (page,) = written(line)
+    assert "How element (3, 5) came about" in page
+    assert re.search(r"matrix_a \(3, 0\): a byte \d+", page)
+    assert "--element 3,5 --subcase pattern:kept_width --instance 0 --array d0" in page
+
+
+def test_only_the_first_pages_of_a_kind_of_failure_have_a_walk(example, written):
+    records = [example.record(REUSE, parameters={}, attempt=attempt) for attempt in range(1, WALKS + 3)]
+    for line in records:
+        example.fail(line, reused(example))
+    _, pages = written(*records)
+    assert sum("How element (3, 5) came about" in page for page in pages) == WALKS
+
+
+def test_a_page_of_an_element_that_the_suite_does_not_store_has_no_walk(example, written):
+    line = example.record(REUSE, parameters={})
+    example.fail(line, reused(example, array="elsewhere"))
+    _, (page,) = written(line)
+    assert "came about" not in page

@@ -34,8 +34,13 @@ class CaseSource:
 UNKNOWN = CaseSource({}, {}, {})
 
 
-def case_source(result: CaseResult, book: Casebook | None) -> CaseSource:
-    """Return the casebook's information about a judged case; it is empty if there is no casebook, or if its case has other parameters."""
+def case_source(result: CaseResult, book: Casebook | None, whole: bool = True) -> CaseSource:
+    """Return the casebook's information about a judged case; it is empty if there is no casebook, or if its case has other parameters.
+
+    Args:
+        result, book: the case, and the casebook.
+        whole: whether to disassemble the module of a shader too, which takes most of the time.
+    """
     if book is None:
         return UNKNOWN
     try:
@@ -43,7 +48,7 @@ def case_source(result: CaseResult, book: Casebook | None) -> CaseSource:
         if result.parameters and dict(result.parameters) != case.named:
             return UNKNOWN
         difference = static.difference(case) if case.definition.kind is CaseKind.STATIC else ()
-        return CaseSource(_meanings(case), _labels(case), _shaders(case), difference)
+        return CaseSource(_meanings(case), _labels(case), _shaders(case, whole), difference)
     except CtsError:
         return UNKNOWN
 
@@ -61,9 +66,9 @@ def _of_row(row: PropertyRow) -> str:
     return f"M {row.m}, N {row.n}, K {row.k}; {types}{', saturating' if row.saturating else ''}"
 
 
-def _shaders(case: Case) -> dict[str, str]:
+def _shaders(case: Case, whole: bool) -> dict[str, str]:
     if case.definition.kind in _HAVE_NO_SHADER:
         return {}
-    wanted = ("spirv",) if case.definition.kind is CaseKind.STATIC else ("glsl", "spirv")
+    wanted = ("spirv",) if case.definition.kind is CaseKind.STATIC else ("glsl", "spirv") if whole else ("glsl",)
     shown = showing.shown(case, wanted)
     return {language: shown[name].rstrip() for name, language in (("glsl", "GLSL"), ("spirv", "SPIR-V")) if name in shown}

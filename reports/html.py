@@ -25,7 +25,7 @@ from reports.verdicts import EXPLAINED, PAGED, SEVERITY, WORDING
 PAGES = 2_000
 """Maximum number of failures with their own page."""
 
-ARRAYS = 12
+ARRAYS = 6
 """Maximum number of failing arrays that one page draws; the rest are listed."""
 
 _VERDICTS = tuple(WORDING)

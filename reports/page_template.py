@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -38,6 +38,7 @@ def _embedded(value: Any) -> Markup:
     return Markup(json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
 
 
+@lru_cache(4096)
 def _breakable(id_: str) -> Markup:
     """Return a case's id that may wrap at the start of a parameter."""
     return Markup("<wbr>").join(Markup.escape(part) for part in re.split(r"(?<=[/\[])", id_))

@@ -33,7 +33,7 @@ TITLED_ELEMENTS = 128
 """Maximum number of elements in one picture that show their values; more would make the page heavy."""
 
 INSTANCES = 4
-"""Maximum number of scope instances of one array that are drawn."""
+"""Maximum number of scope instances of the first array that are drawn; of each further array, one is."""
 
 DRAWN_ELEMENTS = 1024
 """Maximum number of elements in a tensor that a page shows: each element is a square with its own text, and a run may have hundreds of
@@ -41,6 +41,9 @@ pages."""
 
 LISTED_ELEMENTS = 64
 """Maximum number of wrong elements of an array that a page lists; the journal has more."""
+
+FURTHER_ELEMENTS = 8
+"""Maximum number of wrong elements that a page lists of each further array."""
 
 _TICKS = 8
 
@@ -110,11 +113,12 @@ def failing_array(failure: Failure, place: int = 0) -> FailingArray:
     matrix = mismatch.matrix
     if matrix is None:
         return FailingArray(failure, (), (), 0, "")
+    drawn = INSTANCES if place == 0 else 1
     return FailingArray(
         failure,
-        mismatch.elements[:LISTED_ELEMENTS],
-        tuple(_picture(mismatch, matrix, instance) for instance in list(matrix.instances)[:INSTANCES]),
-        max(0, len(matrix.instances) - INSTANCES),
+        mismatch.elements[: LISTED_ELEMENTS if place == 0 else FURTHER_ELEMENTS],
+        tuple(_picture(mismatch, matrix, instance, place == 0) for instance in list(matrix.instances)[:drawn]),
+        max(0, len(matrix.instances) - drawn),
         _tensor(failure.tensor, matrix, f"tensor{place}") if failure.tensor is not None and place == 0 else "",
     )
 
@@ -141,7 +145,7 @@ def _columns(mask: int, columns: int) -> list[int]:
     return [column for column in range(columns) if mask >> column & 1]
 
 
-def _picture(mismatch: Mismatch, matrix: FailingMatrix, instance: int) -> Picture:
+def _picture(mismatch: Mismatch, matrix: FailingMatrix, instance: int, titled: bool) -> Picture:
     rows, columns = matrix.shape
     masks = bit_masks(matrix.instances[instance])
     wrong = sum(mask.bit_count() for mask in masks)
@@ -159,7 +163,7 @@ def _picture(mismatch: Mismatch, matrix: FailingMatrix, instance: int) -> Pictur
         _ticks(columns, width),
         cell >= LINES_PIXELS,
         cell < LINES_PIXELS and wrong * 20 <= rows * columns,
-        _titles(matrix, masks, mismatch.kind) if instance == mismatch.instance else (),
+        _titles(matrix, masks, mismatch.kind) if titled and instance == mismatch.instance else (),
     )
 
 

@@ -20,7 +20,7 @@ from reports import html
 from reports.case_files import case_folder, family_files, readable_casebook
 from reports.case_page import CasePage, turns
 from reports.case_sources import case_source
-from reports.case_walk import Walks
+from reports.case_walk import first_walk
 from reports.causes import Cause, causes
 from reports.causes.document import document as box
 from reports.commands import commands
@@ -30,6 +30,7 @@ from reports.history_page import history_page
 from reports.journals import Key, Run, key_of, read, whole_results
 from reports.junit import junit
 from reports.known_issues import known_issues
+from reports.leading import Leading
 from reports.links import requirement_place
 from reports.markdown import markdown
 from reports.neighbours import Neighbours
@@ -115,17 +116,18 @@ def _case_pages(
     past: History | None,
 ) -> Iterator[CasePage]:
     """Yield the contents of each case's page, each once."""
-    neighbours, place, walks = Neighbours(run.results), dict(turns(list(pages))), Walks(casebook)
+    neighbours, place, leading = Neighbours(run.results), dict(turns(list(pages))), Leading()
     for result in whole_results(run, pages.keys()):
+        leads = leading.takes(result)
         yield CasePage(
             result,
             place[key_of(result)],
             commands(result, run.metas, files),
             neighbours.passed(result),
-            case_source(result, casebook),
+            case_source(result, casebook, leads),
             issues.get(result.known),
             past.of(result.id) if past is not None else (),
-            walks.first(result),
+            first_walk(result, casebook) if leads else None,
             summary.defects,
         )
 

@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--instance", metavar="N", type=int, help="number of the scope instance or invocation (default: 0, or the first wrong one)"
     )
     element.add_argument("--array", metavar="NAME", help="the array that holds it (default: the first that the subcase writes)")
-    add(element, "--device", "run the case on this device, and show what came back and where the suspected defect leaves the way")
+    add(parser, "--device", "run the case on this device, and show what came back and where the suspected defect leaves the way")
     add(parser, "--json")
 
 

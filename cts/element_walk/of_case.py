@@ -102,5 +102,5 @@ def lines(found: Walk, got: str = "", suspect: str = "") -> Iterator[str]:
             yield from (f"       {line}" for line in step.instead)
     if found.more:
         yield "… and more steps before these"
-    if suspect and (step := found.departure) is not None:
-        yield f"the suspected defect, {suspect}, leaves this way at {step.what}"
+    if suspect and (departure := found.departure) is not None:
+        yield f"the suspected defect, {suspect}, leaves this way at {departure.what}"

@@ -13,9 +13,9 @@ from generators.casebook import load_casebook
 from reports import summarise, write
 from reports.case_page import turns
 from reports.case_sources import UNKNOWN, case_source
-from reports.case_walk import WALKS
 from reports.html import pages
 from reports.known_issues import known_issues
+from reports.leading import LEADING
 from tests.suite import REPOSITORY
 
 STATIC = {"verdict": "not_supported", "code": "missing.judge.static", "reason": "static rules are judged by --device spirv-val"}
@@ -202,11 +202,12 @@ def test_a_page_follows_the_first_wrong_element_back(example, written):
 
 
 def test_only_the_first_pages_of_a_kind_of_failure_have_a_walk(example, written):
-    records = [example.record(REUSE, parameters={}, attempt=attempt) for attempt in range(1, WALKS + 3)]
+    records = [example.record(REUSE, parameters={}, attempt=attempt) for attempt in range(1, LEADING + 3)]
     for line in records:
         example.fail(line, reused(example))
     _, pages = written(*records)
-    assert sum("How element (3, 5) came about" in page for page in pages) == WALKS
+    assert sum("How element (3, 5) came about" in page for page in pages) == LEADING
+    assert sum("OpTypeCooperativeMatrixKHR" in page for page in pages) == LEADING
 
 
 def test_a_page_of_an_element_that_the_suite_does_not_store_has_no_walk(example, written):

@@ -20,7 +20,6 @@ from tests.suite import casebook
 LOOP = "muladd[row:8x8x16.f16.f16.f32.f32/data:exact/form:loop]"
 REUSE = "muladd[row:8x8x16.f16.f16.f32.f32/data:exact/form:reuse/layouts:cccc]"
 INTEGERS = "muladd[row:16x8x32.s8.s8.s32.s32/data:wrap]"
-OVERWRITTEN = "register.muladd_overwrites_c"
 
 CASES = (
     LOOP,

@@ -12,11 +12,34 @@ from cts.journal.record import result_of
 from reports import Run, html, summarise, write
 from reports.causes import causes
 from reports.context import context, headline
+from reports.links import failure_place
 from tests.reports.chromium import Chromium, installed
 
 pytestmark = pytest.mark.skipif(not installed(), reason="there is no Chromium: apt-get install chromium")
 
 WIDTHS = (1280, 390)
+
+
+STATIC_RULE = "static_load_store[rule:store_stride_0/form:broken]"
+REUSE = "muladd[row:8x8x16.f16.f16.f32.f32/data:exact/form:reuse/layouts:cccc]"
+DEFECT = "multiply_add.c_overwritten"
+OVERWRITTEN = "matrix C, operand C of product, overwritten by the sum over all but the last 8 of K: later uses of it see that"
+
+
+@pytest.fixture(scope="module")
+def suite_cases(example, tmp_path_factory):
+    """Return the report of a failure whose first wrong element can be followed back, and of one of a static rule."""
+    wrong = example.failure(8, 8, lambda row, column: row == 3)
+    wrong |= {"array": "d1", "what": "fresh", "subcase": "pattern:kept_width"}
+    wrong |= {"matches": [{"id": DEFECT, "text": OVERWRITTEN}]}
+    for element in wrong["elements"]:
+        element["instance"] = 0
+    failed = example.record(REUSE, parameters={})
+    example.fail(failed, wrong)
+    rule = example.record(STATIC_RULE, "fail", parameters={}, code="fail.accepted", reason="breaks VUID-StandaloneSpirv-None-10685")
+    folder = tmp_path_factory.mktemp("suite_cases")
+    write(example.write_journal(folder, [failed, rule]), folder)
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -208,6 +231,58 @@ def test_previous_and_next_walk_through_the_failures(failure):
     failure.loaded()
     failure.press("u")
     failure.until("document.getElementById('families')")
+
+
+def test_the_walk_of_a_wrong_element_unfolds_and_leads_to_where_the_defect_departs(browser, suite_cases):
+    browser.open(suite_cases / failure_place(REUSE))
+    assert not browser.run("document.getElementById('walk').open")
+    browser.click("#walk summary")
+    browser.until("document.getElementById('walk').open")
+    assert "d1 byte" in browser.text("#walk li")
+    assert len(browser.texts("#walk tbody tr")) == 1 + 16
+    browser.click("#walk a[href='#departure']")
+    browser.until("location.hash === '#departure'")
+    assert "MatrixMulAdd" in browser.text("#departure strong")
+    assert browser.run("document.getElementById('departure').getBoundingClientRect().top") < 900
+    browser.press("e")
+    browser.press("e")
+    assert not browser.run("document.getElementById('walk').open")
+
+
+def test_a_link_into_the_walk_unfolds_it(browser, suite_cases):
+    browser.open(suite_cases / failure_place(REUSE), "#departure")
+    browser.until("document.getElementById('walk').open")
+
+
+def test_a_static_rule_shows_the_instruction_that_breaks_it(browser, suite_cases):
+    browser.open(suite_cases / failure_place(STATIC_RULE))
+    assert ["OpCooperativeMatrixStoreKHR" in line for line in browser.texts("#difference .added")] == [True]
+    assert ["OpCooperativeMatrixLoadKHR" in line for line in browser.texts("#difference .removed")] == [True]
+    browser.click("#difference .copy")
+    browser.until("document.querySelector('#difference .copy').innerText === 'Copied'")
+    assert "OpCooperativeMatrixStoreKHR" in clipboard(browser)
+
+
+def test_rules_lead_to_their_public_documents(browser, suite_cases):
+    browser.open(suite_cases / failure_place(STATIC_RULE))
+    links = browser.run("[...document.querySelectorAll('a.outside')].map((one) => one.href)")
+    assert any(link.endswith("vkspec.html#VUID-StandaloneSpirv-None-10685") for link in links)
+
+
+def test_a_near_pass_leads_to_its_line_in_the_list(failure):
+    id_ = failure.text("#nearest a.id").replace("\n", "")
+    failure.click("#nearest a.id")
+    failure.until("document.getElementById('cases')?.dataset.ready")
+    failure.loaded()
+    assert failure.texts("#cases [data-line]") == [id_]
+    assert "Pass" in failure.text("#cases .badge")
+
+
+@pytest.mark.parametrize("height", [600, 900])
+def test_the_first_picture_is_not_higher_than_the_window(failure, height):
+    failure.send("Emulation.setDeviceMetricsOverride", width=1440, height=height, deviceScaleFactor=1, mobile=False)
+    assert failure.run("document.querySelector('figure').getBoundingClientRect().height") <= height
+    failure.send("Emulation.clearDeviceMetricsOverride")
 
 
 def test_an_element_under_the_pointer_is_read_out(failure):

@@ -11,7 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from cts.verdict.codes import Code, is_within
-from cts.verdict.failure import EnvelopeBounds, Mismatch, WrongElement
+from cts.verdict.failure import UNWRITTEN, EnvelopeBounds, Mismatch, WrongElement
 from cts.verdict.verdict import CaseResult, Verdict
 from reports.formats import count
 from reports.summary import COMPILING
@@ -115,6 +115,8 @@ def _fault(result: CaseResult, first: Mismatch | None) -> tuple[Party, Sure, str
     party = Party.DRIVER if result.front_end in ("", "spirv") else Party.COMPILERS
     if first is None:
         return party, Sure.LIKELY, "the call must succeed, or the answer breaks a rule"
+    if first.kind == UNWRITTEN:
+        return party, Sure.LIKELY, "the shader stores there, and the bits are still the ones from before"
     bounded = [element for element in first.elements if isinstance(element.bounds, EnvelopeBounds)]
     if bounded and any(map(_is_far, bounded)):
         return party, Sure.LIKELY, f"some values are off by more than {_FAR} times the suite's error bound"

@@ -17,13 +17,13 @@ from generators.errors import CtsError
 from generators.numerics.formats import values
 from generators.types import COMPONENT_TYPES
 
-PICTURE_PIXELS = 480
+PICTURE_PIXELS = 416
 """Maximum width and height of a picture, in CSS pixels."""
 
 LEAST_PIXELS = 24
 """Minimum width and height of a picture: the elements of a narrow matrix are wide instead of the picture being high."""
 
-CELL_PIXELS = 30
+CELL_PIXELS = 26
 """Maximum width and height of an element, in CSS pixels."""
 
 LINES_PIXELS = 6

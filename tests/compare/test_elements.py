@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cts.verdict.elements import gather, scatter
+from cts.verdict.failure import WrongElement
 from generators.types import COMPONENT_TYPES
 
 F32 = COMPONENT_TYPES["f32"]
@@ -25,3 +26,9 @@ def test_only_the_bytes_of_an_element_are_written(start, offset):
     contents = np.zeros(start + 16, np.uint8)[start:]
     scatter(contents, np.array([offset]), np.array([0x04030201], np.uint32))
     assert contents.tolist() == [0] * offset + [1, 2, 3, 4] + [0] * (12 - offset)
+
+
+def test_an_element_that_was_not_written_shows_no_value():
+    element = WrongElement(0, 1, 2, 4, "f16", 0x3C00, 1.0, 0xC3FF, -3.998)
+    assert element.described("not written") == "expected 0x3c00 (1), not written"
+    assert element.described("wrong value").startswith("expected 0x3c00 (1), got 0xc3ff ")

@@ -139,6 +139,7 @@ def test_a_requirement_has_a_page_with_its_text_its_cases_and_its_devices(exampl
     written(*records, example.record("muladd[2]", requirements=["KHR-MAD-03"], driver="example 2"))
     page = plain(tmp_path / "requirements" / "KHR-MAD-03.html")
     assert "SPV_KHR_cooperative_matrix" in page
+    assert "SPV_KHR_cooperative_matrix.html#OpCooperativeMatrixMulAddKHR" in (tmp_path / "requirements" / "KHR-MAD-03.html").read_text()
     assert page.index("muladd[1]") < page.index("muladd[0]")
     assert all(driver in page for driver in ("example 1.2.3", "example 2"))
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cts.journal.record import failure_of
-from reports.picture import TITLED_ELEMENTS, allowed, failing_array
+from reports.picture import CELL_PIXELS, TITLED_ELEMENTS, allowed, failing_array
 
 SHAPES = st.tuples(st.integers(1, 40), st.integers(1, 40))
 
@@ -61,7 +61,7 @@ def test_rulers_are_never_crowded(example, rows, columns):
     (picture,) = failing_array(failure_of(record)).pictures
     for size, pixels, ticks in ((rows, picture.height, picture.row_ticks), (columns, picture.width, picture.column_ticks)):
         assert ticks[0] == 0
-        assert len(ticks) <= 8 or pixels / size * (ticks[1] - ticks[0]) >= 29
+        assert len(ticks) <= 8 or pixels / size * (ticks[1] - ticks[0]) >= CELL_PIXELS - 1
 
 
 def test_instances_beyond_the_drawn_are_counted(example):
@@ -102,10 +102,10 @@ def test_an_interval_names_its_ends_its_bound_and_the_sum_of_magnitudes(example)
 def test_a_picture_is_neither_high_nor_too_narrow_to_be_seen(example, shape):
     record = example.failure(*shape, lambda row, column: True)
     (picture,) = failing_array(failure_of(record)).pictures
-    assert 24 <= picture.width <= 480
-    assert 24 <= picture.height <= 480
+    assert 24 <= picture.width <= 416
+    assert 24 <= picture.height <= 416
 
 
 def test_a_long_vector_is_as_high_as_a_matrix(example):
     (picture,) = failing_array(failure_of(example.failure(272, 1, lambda row, column: row % 3 == 0))).pictures
-    assert (picture.width, picture.height) == (24, 480)
+    assert (picture.width, picture.height) == (24, 416)

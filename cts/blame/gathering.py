@@ -170,7 +170,8 @@ class _Search:
         for step in RUNS:
             if step is Step.THIRD and len({one.verdict in ENDED_WELL for one in results}) == 1:
                 break
-            results.append(self._judged(self._bench.open(self._settings), Effort(rounds=self._settings.rounds)))
+            explained = any(one.verdict not in ENDED_WELL for one in results)
+            results.append(self._judged(self._bench.open(self._settings), self._effort(explained)))
         self._failure = next((one for one in results if one.verdict not in ENDED_WELL), None)
         for step, result in zip(RUNS, results, strict=False):
             self._add(self._found(step, result))
@@ -238,8 +239,11 @@ class _Search:
             return Evidence(step, Found.NOT_RUN, one_line(str(error)))
 
     def _on(self, step: Step, holder: DeviceHolder, front_end: FrontEnd | None = None, case: Case | None = None) -> Evidence:
-        # Only the first failure is explained.
-        return self._found(step, self._judged(holder, Effort(budget=Budget(0.0), rounds=self._settings.rounds), front_end, case))
+        return self._found(step, self._judged(holder, self._effort(explained=True), front_end, case))
+
+    def _effort(self, explained: bool) -> Effort:
+        """Return the effort for a run; a failure that was explained is not explained again."""
+        return Effort(budget=Budget(0.0) if explained else Budget(), rounds=self._settings.rounds)
 
     def _control(self) -> Case | None:
         plain = plain_case(self._bench.casebook, self._case.id)

@@ -101,6 +101,7 @@ class Facts:
         front_end: the front end of the module that failed.
         origin: whose driver failed; see Evidence.
         policy: whether the verdict depends on a policy of the suite.
+        position: the id of the position that chooses the reading of the text by which the first wrong values are wrong; may be empty.
         modelled: whether a model of a chip ran the compiled code.
         evidence: what each step found, in the order of the steps. Several entries may be of other devices.
     """
@@ -111,6 +112,7 @@ class Facts:
     origin: str
     evidence: tuple[Evidence, ...]
     policy: bool = False
+    position: str = ""
     modelled: bool = False
 
     def of(self, step: Step) -> Found:

@@ -14,7 +14,7 @@ from cts.devices.spec import DEFAULT_PROFILE, DeviceSpec
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
 from cts.engine.control import plain_case
-from cts.engine.runner import judge
+from cts.engine.runner import OURS, judge
 from cts.engine.session import Settings, open_holder
 from cts.front_ends import FrontEnd
 from cts.kinds.kernel import compile_module
@@ -25,7 +25,7 @@ from cts.verdict.effort import Budget, Effort
 from cts.verdict.failure import Failure, Fit, Match, explanations
 from cts.verdict.verdict import ENDED_WELL, CaseResult, Verdict
 from generators.casebook import Case, Casebook, CaseKind, build, find_case
-from generators.errors import CtsError, GeneratorError, NotExpressible, NotInstalled, Rule
+from generators.errors import CtsError, NotExpressible, Rule
 from generators.glsl.compile import UnknownExtension, find_glslang
 from generators.kernel import Dispatch, Kernel, Outcome
 
@@ -124,7 +124,6 @@ class _Search:
         self._case, self._bench, self._settings = case, bench, bench.settings
         self._evidence: list[Evidence] = []
         self._failure: CaseResult | None = None
-        self._spirv_only = case.definition.kind is not CaseKind.KERNEL
 
     def all(self) -> Investigation:
         settings = self._settings
@@ -141,6 +140,7 @@ class _Search:
             origin(settings.description),
             tuple(self._evidence),
             bool(result.policy),
+            next((one.mismatch.position for one in result.failures), ""),
             bool(settings.description.modelled),
         )
         return Investigation(result, facts)
@@ -151,17 +151,17 @@ class _Search:
 
     def _compiled(self) -> bytes | None:
         """Return the module of the case; None if it has none."""
-        if self._spirv_only:
+        if self._case.definition.kind is not CaseKind.KERNEL:
             return None
         try:
             return compile_module(build(self._case).program, self._settings.front_end)
         except NotExpressible as why:
             raise CtsError(f"GLSL cannot express {self._case.id}: {why}") from None
-        except CtsError as error:
-            rejected = isinstance(error, UnknownExtension) or (isinstance(error, GeneratorError) and error.rule in _GLSLANG)
-            self._add(Evidence(Step.COMPILE, Found.REJECTED if rejected else Found.BROKEN, one_line(str(error))))
+        except UnknownExtension:
+            raise
         except Exception as error:
-            self._add(Evidence(Step.COMPILE, Found.BROKEN, one_line(f"{type(error).__name__}: {error}")))
+            found = _OF_GLSLANG.get(getattr(error, "rule", ""), Found.BROKEN)
+            self._add(Evidence(Step.COMPILE, found, one_line(f"{type(error).__name__}: {error}")))
         return None
 
     def _runs(self) -> list[CaseResult]:
@@ -188,9 +188,9 @@ class _Search:
         finally:
             holder.discard()
 
-    def _found(self, step: Step, result: CaseResult, device: str = "", origin_: str = "") -> Evidence:
-        told = f"{result.code}: {result.reason}" if result.code else ""
-        return Evidence(step, self._kind(result), told, result.code, device, origin_)
+    def _found(self, step: Step, result: CaseResult) -> Evidence:
+        told = f"{result.code}: {result.reason.removeprefix(OURS)}" if result.code else ""
+        return Evidence(step, self._kind(result), told, result.code)
 
     def _kind(self, result: CaseResult) -> Found:
         """Return what a result says, compared with the failure."""
@@ -212,48 +212,43 @@ class _Search:
     def _further(self, module: bytes | None) -> Iterator[Evidence]:
         """Yield the evidence of each step after the driver's runs."""
         other: FrontEnd = "glsl" if self._settings.front_end == "spirv" else "spirv"
-        yield self._try(Step.CONTROL, self._settings, case=self._control())
+        yield self._control()
         yield self._validated()
         yield self._embedded(Step.EMBEDDED, self._settings.front_end)
-        if self._spirv_only:
-            yield from (Evidence(step, Found.NOT_RUN, "the case runs no shader") for step in _OF_MODULES)
-        else:
+        if module is not None:
             yield self._spirv_val(module)
             if other == "glsl" and find_glslang() is None:
                 absent = "glslang is not installed"
                 yield from (Evidence(step, Found.NOT_RUN, absent) for step in (Step.OTHER_FRONT_END, Step.EMBEDDED_OTHER_FRONT_END))
             else:
-                yield self._try(Step.OTHER_FRONT_END, self._settings, other)
+                yield self._on(Step.OTHER_FRONT_END, self._bench.open(self._settings), other)
                 yield self._embedded(Step.EMBEDDED_OTHER_FRONT_END, other)
             yield from (self._optimised(step, module) for step in OPTIMISATIONS)
         yield from self._on_others()
         yield self._explained()
 
-    def _try(self, step: Step, settings: Settings, front_end: FrontEnd | None = None, case: Case | None = None) -> Evidence:
-        """Judge the case on a device; a device that does not open is no evidence."""
-        if step is Step.CONTROL and case is None:
-            return Evidence(step, Found.NOT_RUN, "the case needs no shader to work")
+    def _on(self, step: Step, holder: DeviceHolder, front_end: FrontEnd | None = None, case: Case | None = None) -> Evidence:
+        """Judge the case, or another one, on a device; a device that does not open is no evidence."""
         try:
-            return self._on(step, self._bench.open(settings), front_end, case)
+            return self._found(step, self._judged(holder, self._effort(explained=True), front_end, case))
         except DeviceError as error:
             return Evidence(step, Found.NOT_RUN, one_line(str(error)))
-
-    def _on(self, step: Step, holder: DeviceHolder, front_end: FrontEnd | None = None, case: Case | None = None) -> Evidence:
-        return self._found(step, self._judged(holder, self._effort(explained=True), front_end, case))
 
     def _effort(self, explained: bool) -> Effort:
         """Return the effort for a run; a failure that was explained is not explained again."""
         return Effort(budget=Budget(0.0) if explained else Budget(), rounds=self._settings.rounds)
 
-    def _control(self) -> Case | None:
+    def _control(self) -> Evidence:
         plain = plain_case(self._bench.casebook, self._case.id)
-        return None if plain is None else find_case(self._bench.casebook, plain.id)
+        if plain is None:
+            return Evidence(Step.CONTROL, Found.NOT_RUN, "the case has no control")
+        return self._on(Step.CONTROL, self._bench.open(self._settings), case=find_case(self._bench.casebook, plain.id))
 
     def _validated(self) -> Evidence:
         spec = self._settings.spec
         if not isinstance(spec, DeviceSpec) or spec.kind != "vulkan":
             return Evidence(Step.VALIDATION, Found.NOT_RUN, "only Vulkan devices have a validation layer")
-        return self._try(Step.VALIDATION, replace(self._settings, spec=replace(spec, validation=True)))
+        return self._on(Step.VALIDATION, self._bench.open(replace(self._settings, spec=replace(spec, validation=True))))
 
     def _embedded(self, step: Step, front_end: FrontEnd) -> Evidence:
         profile = load_profile(DEFAULT_PROFILE)
@@ -261,21 +256,17 @@ class _Search:
             profile = replace(profile, subgroup_size=size)
         return self._on(step, DeviceHolder(lambda: EmbeddedDevice(profile)), front_end)
 
-    def _spirv_val(self, module: bytes | None) -> Evidence:
-        if module is None:
-            return Evidence(Step.SPIRV_VAL, Found.NOT_RUN, "there is no module")
+    def _spirv_val(self, module: bytes) -> Evidence:
         try:
             answer = SpirvVal().validate(module)
         except (DeviceError, DeviceFailure) as error:
             return Evidence(Step.SPIRV_VAL, Found.NOT_RUN, one_line(str(error)))
         return Evidence(Step.SPIRV_VAL, Found.PASSES if answer.accepted else Found.REJECTED, one_line(answer.message))
 
-    def _optimised(self, step: Step, module: bytes | None) -> Evidence:
-        if module is None:
-            return Evidence(step, Found.NOT_RUN, "there is no module")
+    def _optimised(self, step: Step, module: bytes) -> Evidence:
         try:
             changed = optimised(module, OPTIMISATIONS[step])
-        except (NotInstalled, CtsError) as error:
+        except CtsError as error:
             return Evidence(step, Found.NOT_RUN, one_line(str(error)))
         inner = self._bench.open(self._settings)
 
@@ -284,15 +275,12 @@ class _Search:
             assert isinstance(device, Device), "it runs shaders"
             return _Rewriting(device, changed)
 
-        try:
-            return self._on(step, DeviceHolder(rewriting))
-        except DeviceError as error:
-            return Evidence(step, Found.NOT_RUN, one_line(str(error)))
+        return self._on(step, DeviceHolder(rewriting))
 
     def _on_others(self) -> Iterator[Evidence]:
         others = self._bench.others(self._settings)
         for settings in others:
-            found = self._try(Step.OTHER_DEVICES, settings)
+            found = self._on(Step.OTHER_DEVICES, self._bench.open(settings))
             yield replace(found, device=settings.description.name, origin=origin(settings.description))
         if not others:
             yield Evidence(Step.OTHER_DEVICES, Found.NOT_RUN, "this machine has no other Vulkan device with cooperative matrices")
@@ -305,10 +293,12 @@ class _Search:
         return Evidence(Step.EXPLANATION, Found.SAME if whole else Found.DIFFERS if failures else Found.NOT_RUN, told or "none")
 
 
-_GLSLANG = frozenset({Rule.GLSLANG_REJECTS, Rule.GLSLANG_FAILED, Rule.GLSLANG_TIMEOUT})
+_OF_GLSLANG: dict[str, Found] = {
+    Rule.GLSLANG_REJECTS: Found.REJECTED,
+    Rule.GLSLANG_FAILED: Found.DIFFERS,
+    Rule.GLSLANG_TIMEOUT: Found.DIFFERS,
+}
+"""What the step COMPILE found, by the rule of the exception."""
 
 _RELATION = "outcome."
 """How the ids of relations between results begin, which are no defects."""
-
-_OF_MODULES = (Step.SPIRV_VAL, Step.OTHER_FRONT_END, Step.EMBEDDED_OTHER_FRONT_END, *OPTIMISATIONS)
-"""The steps that need the module of a shader."""

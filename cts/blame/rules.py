@@ -15,7 +15,7 @@ from cts.verdict.verdict import Verdict
 
 
 class Party(StrEnum):
-    """Who may be at fault, by the name in JSON."""
+    """Who may be at fault, in words; in JSON by the name of the member."""
 
     DRIVER = "driver"
     COMPILER = "driver's compiler"
@@ -140,10 +140,18 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "front_end_rejects",
-        Party.FRONT_END,
+        Party.SUITE,
         _POSSIBLE,
         lambda facts: facts.of(Step.COMPILE) is Found.REJECTED,
-        "glslang rejects the GLSL before any driver gets a module: glslang lacks something, or the suite's GLSL is wrong ({told}).",
+        "glslang rejects the suite's GLSL, so no driver gets a module: the GLSL is wrong, or glslang lacks something ({told}).",
+        Step.COMPILE,
+    ),
+    Rule(
+        "front_end_breaks",
+        Party.FRONT_END,
+        _LIKELY,
+        lambda facts: facts.of(Step.COMPILE) is Found.DIFFERS,
+        "glslang does not finish, so no driver gets a module: glslang is wrong, whatever the GLSL is ({told}).",
         Step.COMPILE,
     ),
     Rule(
@@ -313,6 +321,7 @@ DOUBTS: tuple[Doubt, ...] = (
         "no other driver and no other module passes, and no known defect explains the results",
     ),
     Doubt("policy", 1, lambda facts: facts.has_wrong_values and facts.policy, "the bound of these values is a policy of the suite"),
+    Doubt("position", 1, lambda facts: bool(facts.position), "a position of the suite chooses this reading of the text"),
     Doubt("model", 1, lambda facts: facts.modelled, "a model of the chip, a part of this suite, ran the compiled code"),
     Doubt("unsteady", 1, lambda facts: set(facts.runs) != {Found.SAME}, "the runs in fresh processes differ"),
     Doubt("time_limit", 1, lambda facts: is_within(facts.code, Code.TIMEOUT), "a slower machine or a shorter limit gives a timeout too"),

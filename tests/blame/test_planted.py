@@ -21,6 +21,7 @@ from cts.reference.state import evaluates
 from cts.verdict.expected import Exact
 from cts.verdict.verdict import Verdict
 from generators.casebook import find_case
+from generators.errors import GeneratorError, Rule
 from generators.program.muladd import MatrixMulAdd
 from generators.spirv.enumerants import Op
 from generators.spirv.reader import read_instructions
@@ -166,6 +167,17 @@ def glslang(monkeypatch):
 def test_a_wrong_emitter_is_ours(front_end, glslang, monkeypatch):
     monkeypatch.setitem(kernel._FRONT_ENDS, front_end, lambda program: with_load_layouts_swapped(kernel._assembled(program)))
     assert found(bench(front_end=front_end))[1:] == ("wrong_emitter", Party.SUITE)
+
+
+@pytest.mark.parametrize(
+    ("rule", "party"), [(Rule.GLSLANG_REJECTS, Party.SUITE), (Rule.GLSLANG_FAILED, Party.FRONT_END), (Rule.MODULES_DIFFER, Party.SUITE)]
+)
+def test_glsl_without_a_module_tells_the_suite_from_the_compiler(rule, party, glslang, monkeypatch):
+    def fails(program):
+        raise GeneratorError(rule, "no module")
+
+    monkeypatch.setitem(kernel._FRONT_ENDS, "glsl", fails)
+    assert found(bench(front_end="glsl"))[2] is party
 
 
 def test_undefined_behaviour_in_a_case_is_ours(monkeypatch):

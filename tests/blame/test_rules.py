@@ -23,19 +23,21 @@ def facts(
     others=(),
     front_end="spirv",
     policy=False,
+    position="",
     modelled=False,
 ):
     """Return facts. ``steps`` maps steps to what they found; ``others`` are origins of other devices and how they ended."""
     found = [Evidence(step, one) for step, one in zip((Step.FIRST, Step.SECOND, Step.THIRD), runs, strict=False)]
     found += [Evidence(step, one) for step, one in dict(steps).items()]
     found += [Evidence(Step.OTHER_DEVICES, one, device=origin, origin=origin) for origin, one in others]
-    return Facts(verdict, code, front_end, "Mesa", tuple(found), policy, modelled)
+    return Facts(verdict, code, front_end, "Mesa", tuple(found), policy, position, modelled)
 
 
 RULE_TABLE = [
     ("passes", NOBODY, CERTAIN, facts("", verdict=Verdict.PASS, runs=(PASSES, PASSES))),
     ("permitted", NOBODY, CERTAIN, facts("quality_warning.F-1", CLEAN, Verdict.QUALITY_WARNING)),
-    ("front_end_rejects", Party.FRONT_END, POSSIBLE, facts("error.generator", {Step.COMPILE: Found.REJECTED}, Verdict.ERROR)),
+    ("front_end_rejects", SUITE, POSSIBLE, facts("error.generator", {Step.COMPILE: Found.REJECTED}, Verdict.ERROR)),
+    ("front_end_breaks", Party.FRONT_END, LIKELY, facts("error.generator", {Step.COMPILE: DIFFERS}, Verdict.ERROR)),
     ("undefined_case", SUITE, CERTAIN, facts("crash.dispatch", {Step.EMBEDDED: Found.UNDEFINED}, Verdict.CRASH)),
     (
         "undefined_case",
@@ -87,6 +89,7 @@ DOUBT_TABLE = {
     "no_validator": facts("crash.dispatch", {Step.EMBEDDED: PASSES}, Verdict.CRASH),
     "no_witness": facts(steps=CLEAN),
     "policy": facts(steps={**CLEAN, **EXPLAINED}, policy=True),
+    "position": facts(steps={**CLEAN, **EXPLAINED}, position="F-1"),
     "model": facts(steps={**CLEAN, **EXPLAINED}, modelled=True),
     "unsteady": facts(steps={**CLEAN, **EXPLAINED}, runs=(SAME, DIFFERS)),
     "time_limit": facts("timeout.dispatch", CLEAN, Verdict.TIMEOUT),
@@ -124,8 +127,8 @@ H200 = {
     "float8-converted-on-the-device": ("fail.value", Verdict.FAIL, {}, DRIVER, LIKELY),
     "odd-sums-add-to-the-next-element": ("fail.padding", Verdict.FAIL, EXPLAINED, DRIVER, CERTAIN),
 }
-"""Known failures of NVIDIA's driver: how the smallest case ended there, and whether a defect explains it. The module is valid and runs on the
-embedded device with the expected results (docs/findings.md)."""
+"""Known failures of NVIDIA's driver: how the smallest case ended there, and whether a defect explains it. The modules are valid and run on
+the embedded device with the expected results (docs/findings.md)."""
 
 
 @pytest.mark.parametrize("defect", H200)

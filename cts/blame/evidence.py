@@ -102,6 +102,7 @@ class Facts:
         origin: whose driver failed; see Evidence.
         policy: whether the verdict depends on a policy of the suite.
         position: the id of the position that chooses the reading of the text by which the first wrong values are wrong; may be empty.
+        relations: ids of the relations between the results and the expected values (``outcome.`` in the glossary).
         modelled: whether a model of a chip ran the compiled code.
         evidence: what each step found, in the order of the steps. Several entries may be of other devices.
     """
@@ -113,6 +114,7 @@ class Facts:
     evidence: tuple[Evidence, ...]
     policy: bool = False
     position: str = ""
+    relations: frozenset[str] = frozenset()
     modelled: bool = False
 
     def of(self, step: Step) -> Found:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from cts.blame.evidence import OPTIMISATIONS, RUNS, Evidence, Facts, Found, Step
 from cts.blame.spirv_opt import optimised
-from cts.devices.device import Device, DeviceDescription, DeviceError, DeviceFailure, Finding
+from cts.devices.device import Device, DeviceError, DeviceFailure, Finding
 from cts.devices.holder import DeviceHolder
 from cts.devices.listing import list_vulkan
 from cts.devices.spec import DEFAULT_PROFILE, DeviceSpec
@@ -16,18 +16,21 @@ from cts.embedded.profile import load_profile
 from cts.engine.control import plain_case
 from cts.engine.runner import OURS, judge
 from cts.engine.session import Settings, open_holder
-from cts.front_ends import FrontEnd
+from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.kinds.kernel import compile_module
 from cts.kinds.kind import one_line
 from cts.validators.spirv_val import SpirvVal
 from cts.verdict.codes import Code, Reason, beginning
 from cts.verdict.effort import Budget, Effort
-from cts.verdict.failure import Failure, Fit, Match, explanations
+from cts.verdict.failure import Failure, Fit, explanations
 from cts.verdict.verdict import ENDED_WELL, CaseResult, Verdict
 from generators.casebook import Case, Casebook, CaseKind, build, find_case
 from generators.errors import CtsError, NotExpressible, Rule
 from generators.glsl.compile import UnknownExtension, find_glslang
 from generators.kernel import Dispatch, Kernel, Outcome
+
+_RELATION = "outcome."
+"""How the ids of relations between results begin, which are no defects."""
 
 Open = Callable[[Settings], DeviceHolder]
 """Returns a holder that opens a device in a fresh process."""
@@ -96,9 +99,27 @@ class _Rewriting:
         return self._device.close()
 
 
-def origin(description: DeviceDescription) -> str:
-    """Return whose driver a device has: Mesa's drivers share their SPIR-V parser and their compiler's front half."""
-    return "Mesa" if "Mesa" in description.driver else description.driver.partition(" ")[0]
+def origin(driver: str) -> str:
+    """Return whose driver it is: Mesa's drivers share their SPIR-V parser and their compiler's front half."""
+    return "Mesa" if "Mesa" in driver else driver.partition(" ")[0]
+
+
+def facts_of(result: CaseResult, evidence: Sequence[Evidence], modelled: bool = False) -> Facts:
+    """Return the facts of a failure, or of a pass if the case never failed. ``modelled``: see Facts."""
+    position = next((one.mismatch.position for one in result.failures), "")
+    front_end = next(one for one in FRONT_ENDS if one == result.front_end)
+    relations = frozenset(match.id for failure in result.failures for match in failure.matches if match.id.startswith(_RELATION))
+    return Facts(
+        result.verdict, result.code, front_end, origin(result.driver), tuple(evidence), bool(result.policy), position, relations, modelled
+    )
+
+
+def explanation(result: CaseResult) -> Evidence:
+    """Return whether known defects give exactly the results of a failure."""
+    found = next((failure.matches for failure in result.failures if failure.matches), ())
+    whole = [match for match in found if match.fit is Fit.ALL and match.id and not match.id.startswith(_RELATION)]
+    told = "; ".join(explanations(whole or found)) or "none"
+    return Evidence(Step.EXPLANATION, Found.SAME if whole else Found.DIFFERS if result.failures else Found.NOT_RUN, told)
 
 
 def signature(result: CaseResult) -> tuple[object, ...]:
@@ -126,24 +147,14 @@ class _Search:
         self._failure: CaseResult | None = None
 
     def all(self) -> Investigation:
-        settings = self._settings
         module = self._compiled()
         runs = self._runs()
         result = self._failure or runs[0]
         if self._failure is not None:
             for found in self._further(module):
                 self._add(found)
-        facts = Facts(
-            result.verdict,
-            result.code,
-            settings.front_end,
-            origin(settings.description),
-            tuple(self._evidence),
-            bool(result.policy),
-            next((one.mismatch.position for one in result.failures), ""),
-            bool(settings.description.modelled),
-        )
-        return Investigation(result, facts)
+            self._add(explanation(result))
+        return Investigation(result, facts_of(result, self._evidence, bool(self._settings.description.modelled)))
 
     def _add(self, found: Evidence) -> None:
         self._evidence.append(found)
@@ -225,7 +236,6 @@ class _Search:
                 yield self._embedded(Step.EMBEDDED_OTHER_FRONT_END, other)
             yield from (self._optimised(step, module) for step in OPTIMISATIONS)
         yield from self._on_others()
-        yield self._explained()
 
     def _on(self, step: Step, holder: DeviceHolder, front_end: FrontEnd | None = None, case: Case | None = None) -> Evidence:
         """Judge the case, or another one, on a device; a device that does not open is no evidence."""
@@ -281,16 +291,9 @@ class _Search:
         others = self._bench.others(self._settings)
         for settings in others:
             found = self._on(Step.OTHER_DEVICES, self._bench.open(settings))
-            yield replace(found, device=settings.description.name, origin=origin(settings.description))
+            yield replace(found, device=settings.description.name, origin=origin(settings.description.driver))
         if not others:
             yield Evidence(Step.OTHER_DEVICES, Found.NOT_RUN, "this machine has no other Vulkan device with cooperative matrices")
-
-    def _explained(self) -> Evidence:
-        failures = () if self._failure is None else self._failure.failures
-        found: list[Match] = [match for failure in failures[:1] for match in failure.matches]
-        whole = [match for match in found if match.fit is Fit.ALL and match.id and not match.id.startswith(_RELATION)]
-        told = "; ".join(explanations(whole or found))
-        return Evidence(Step.EXPLANATION, Found.SAME if whole else Found.DIFFERS if failures else Found.NOT_RUN, told or "none")
 
 
 _OF_GLSLANG: dict[str, Found] = {
@@ -299,6 +302,3 @@ _OF_GLSLANG: dict[str, Found] = {
     Rule.GLSLANG_TIMEOUT: Found.DIFFERS,
 }
 """What the step COMPILE found, by the rule of the exception."""
-
-_RELATION = "outcome."
-"""How the ids of relations between results begin, which are no defects."""

@@ -322,6 +322,12 @@ DOUBTS: tuple[Doubt, ...] = (
     ),
     Doubt("policy", 1, lambda facts: facts.has_wrong_values and facts.policy, "the bound of these values is a policy of the suite"),
     Doubt("position", 1, lambda facts: bool(facts.position), "a position of the suite chooses this reading of the text"),
+    Doubt(
+        "rounding",
+        1,
+        lambda facts: bool(facts.relations & {"outcome.rounded_otherwise", "outcome.relative_error"}),
+        "the results differ only in their rounding, which the specification seldom fixes",
+    ),
     Doubt("model", 1, lambda facts: facts.modelled, "a model of the chip, a part of this suite, ran the compiled code"),
     Doubt("unsteady", 1, lambda facts: set(facts.runs) != {Found.SAME}, "the runs in fresh processes differ"),
     Doubt("time_limit", 1, lambda facts: is_within(facts.code, Code.TIMEOUT), "a slower machine or a shorter limit gives a timeout too"),

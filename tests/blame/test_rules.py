@@ -24,13 +24,14 @@ def facts(
     front_end="spirv",
     policy=False,
     position="",
+    relations=(),
     modelled=False,
 ):
     """Return facts. ``steps`` maps steps to what they found; ``others`` are origins of other devices and how they ended."""
     found = [Evidence(step, one) for step, one in zip((Step.FIRST, Step.SECOND, Step.THIRD), runs, strict=False)]
     found += [Evidence(step, one) for step, one in dict(steps).items()]
     found += [Evidence(Step.OTHER_DEVICES, one, device=origin, origin=origin) for origin, one in others]
-    return Facts(verdict, code, front_end, "Mesa", tuple(found), policy, position, modelled)
+    return Facts(verdict, code, front_end, "Mesa", tuple(found), policy, position, frozenset(relations), modelled)
 
 
 RULE_TABLE = [
@@ -90,6 +91,7 @@ DOUBT_TABLE = {
     "no_witness": facts(steps=CLEAN),
     "policy": facts(steps={**CLEAN, **EXPLAINED}, policy=True),
     "position": facts(steps={**CLEAN, **EXPLAINED}, position="F-1"),
+    "rounding": facts(steps=CLEAN, others=[("NVIDIA", PASSES)], relations=["outcome.rounded_otherwise"]),
     "model": facts(steps={**CLEAN, **EXPLAINED}, modelled=True),
     "unsteady": facts(steps={**CLEAN, **EXPLAINED}, runs=(SAME, DIFFERS)),
     "time_limit": facts("timeout.dispatch", CLEAN, Verdict.TIMEOUT),
@@ -112,27 +114,3 @@ def test_braces_in_what_a_tool_says_are_shown():
     said = Evidence(Step.EMBEDDED, Found.UNDEFINED, "index {7} of {n}")
     known = facts()
     assert "index {7} of {n}" in conclude(Facts(known.verdict, known.code, "spirv", "Mesa", (*known.evidence, said))).sentence
-
-
-H200 = {
-    "four-large-accumulators": ("fail.call.pipeline", Verdict.FAIL, {}, COMPILER, LIKELY),
-    "constant-b-loses-signs": ("fail.value", Verdict.FAIL, {}, DRIVER, LIKELY),
-    "block-strides-rounded-down": ("fail.value", Verdict.FAIL, EXPLAINED, DRIVER, CERTAIN),
-    "mirrored-dimension-of-one": ("device_lost.dispatch", Verdict.DEVICE_LOST, {}, DRIVER, CERTAIN),
-    "slow-tensor-loads": ("timeout.pipeline", Verdict.TIMEOUT, {}, COMPILER, LIKELY),
-    "edge-of-endless-dimension": ("timeout.dispatch", Verdict.TIMEOUT, {}, DRIVER, LIKELY),
-    "nan-between-rows": ("fail.value", Verdict.FAIL, EXPLAINED, DRIVER, CERTAIN),
-    "stride-of-the-loading-invocation": ("fail.value", Verdict.FAIL, {}, DRIVER, LIKELY),
-    "spare-components-move-inputs": ("fail.value", Verdict.FAIL, {}, DRIVER, LIKELY),
-    "float8-converted-on-the-device": ("fail.value", Verdict.FAIL, {}, DRIVER, LIKELY),
-    "odd-sums-add-to-the-next-element": ("fail.padding", Verdict.FAIL, EXPLAINED, DRIVER, CERTAIN),
-}
-"""Known failures of NVIDIA's driver: how the smallest case ended there, and whether a defect explains it. The modules are valid and run on
-the embedded device with the expected results (docs/findings.md)."""
-
-
-@pytest.mark.parametrize("defect", H200)
-def test_recorded_failures_of_nvidia_are_the_drivers_fault(defect):
-    code, verdict, explained, party, confidence = H200[defect]
-    concluded = conclude(facts(code, {**CLEAN, **explained}, verdict))
-    assert (concluded.party, concluded.confidence) == (party, confidence)

@@ -12,6 +12,8 @@ from pathlib import Path
 from cts.journal.atomic import write_text
 from cts.journal.record import encode
 from cts.printable import printable_path
+from cts.repro.bisection import BISECTION, write_bisection
+from cts.repro.program_files import PROGRAM
 from cts.verdict.failure import explanations
 from cts.verdict.verdict import CaseResult
 from generators.errors import CannotWrite
@@ -32,8 +34,9 @@ _FILES = (
     "module.spvasm",
     *_SHADERS,
     "no-shader.txt",
-    "repro.c",
+    PROGRAM,
     "repro",
+    BISECTION,
     "repro.amber",
 )
 _TOLD_LINES, _TOLD_ELEMENTS = 12, 4
@@ -60,6 +63,8 @@ def writing(folder: Path, case_id: str) -> Iterator[None]:
             raise CannotWrite(f"{printable_path(folder)} is not empty and holds no earlier reproduction; name another folder")
         write_text(folder / README, f"{heading(case_id)}\n")
         yield
+        if (folder / PROGRAM).is_file():
+            write_bisection(folder, case_id)
     except OSError as error:
         raise CannotWrite(f"cannot write {folder}: {error.strerror}; name another folder") from error
 
@@ -105,7 +110,10 @@ def _told(result: CaseResult) -> str:
         first = result.failures[0]
         mismatch = first.mismatch
         lines = [f"subcase {first.subcase}: {mismatch.summary}"]
-        lines += [f"  ({one.row}, {one.column}) at byte {one.offset}: {one}" for one in mismatch.elements[:_TOLD_ELEMENTS]]
+        lines += [
+            f"  ({one.row}, {one.column}) at byte {one.offset}: {one.described(mismatch.kind)}"
+            for one in mismatch.elements[:_TOLD_ELEMENTS]
+        ]
         lines += [f"  matches: {sentence}" for sentence in explanations(first.matches)]
     else:
         lines = (result.message or result.reason).splitlines()[:_TOLD_LINES]

@@ -20,6 +20,7 @@ def commands(result: CaseResult, metas: Sequence[RunRecord], family_files: Mappi
     if result.family in family_files:
         lines["Judge it again"] = shlex.join(["cts", "run", result.id, *options])
         if result.verdict in _MINIMISED:
+            lines["Find out whose fault it is, with evidence"] = shlex.join(["cts", "blame", result.id, *options])
             purpose = "Find the smallest case that fails in the same way, and which parameters matter"
             lines[purpose] = shlex.join(["cts", "minimise", result.id, *options, "--out", "DIR"])
     lines["Write a folder that reproduces it without the suite (repro.c) and bisects a driver (bisect.sh), with the device's results"] = (

@@ -22,12 +22,14 @@ README = "README.md"
 DESCRIPTION = "kernel.json"
 CONVERSIONS = "conversions.json"
 RESULT = "result.json"
+BLAME = "blame.json"
 
 _SHADERS = ("shader.comp", "shader.frag", "shader.vert")
 _FILES = (
     DESCRIPTION,
     CONVERSIONS,
     RESULT,
+    BLAME,
     "module.spv",
     "module.spvasm",
     *_SHADERS,
@@ -78,11 +80,24 @@ def add_result(folder: Path, result: CaseResult) -> None:
     Raises:
         CannotWrite: a file cannot be written.
     """
+    _add(folder, RESULT, json.dumps(json.loads(encode(result)), indent=2), f"## What happened\n\n{_told(result)}")
+
+
+def add_blame(folder: Path, evidence: str, section: str) -> None:
+    """Add evidence of whose fault the failure is: as JSON, and a section of the README, after the heading.
+
+    Raises:
+        CannotWrite: a file cannot be written.
+    """
+    _add(folder, BLAME, evidence, f"{section}\nAll of it is in `{BLAME}`.\n")
+
+
+def _add(folder: Path, file: str, document: str, section: str) -> None:
     try:
-        (folder / RESULT).write_text(json.dumps(json.loads(encode(result)), indent=2) + "\n", encoding="utf-8")
+        (folder / file).write_text(f"{document}\n", encoding="utf-8")
         readme = folder / README
         first, _, rest = readme.read_text(encoding="utf-8").partition("\n")
-        write_text(readme, f"{first}\n\n## What happened\n\n{_told(result)}{rest}")
+        write_text(readme, f"{first}\n\n{section}{rest}")
     except OSError as error:
         raise CannotWrite(f"cannot write {folder}: {error.strerror}; name another folder") from error
 

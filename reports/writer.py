@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from cts.blame import report as blame
 from cts.journal.atomic import write_text
 from cts.journal.renames import renames
 from cts.verdict.known_failures import KnownFailure
@@ -115,6 +116,7 @@ def _case_pages(
 ) -> Iterator[CasePage]:
     """Yield the contents of each case's page, each once."""
     neighbours, place = Neighbours(run.results), dict(turns(list(pages)))
+    blamed = {(one.id, one.device, str(one.facts.front_end)): one for path in run.journals for one in blame.read(path.parent)}
     for result in whole_results(run, pages.keys()):
         yield CasePage(
             result,
@@ -125,6 +127,7 @@ def _case_pages(
             issues.get(result.known),
             past.of(result.id) if past is not None else (),
             summary.defects,
+            blamed.get((result.id, result.device, result.front_end)),
         )
 
 

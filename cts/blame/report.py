@@ -41,8 +41,10 @@ class Blame:
 
     def rows(self) -> Iterator[tuple[str, str]]:
         """Yield what each step did, and what it found."""
+        failure = next((one for one in self.facts.evidence if one.found is Found.SAME), None)
         for one in self.facts.evidence:
-            yield one.device or one.step.words.format(front_end=self.facts.front_end, other=self.facts.other), _ended(one)
+            what = one.device or one.step.words.format(front_end=self.facts.front_end, other=self.facts.other)
+            yield what, f"fails: {_cut(one.told)}" if one is failure else _ended(one)
 
 
 def blame(result: CaseResult, facts: Facts) -> Blame:
@@ -90,11 +92,10 @@ def read(folder: Path) -> Iterator[Blame]:
 
 
 def _ended(one: Evidence) -> str:
-    """Return what a step found, in words; details are left out if they are those of the first run."""
+    """Return what a step found, in words; details are left out if they are those of the failure."""
     if one.step is Step.EXPLANATION:
         return _cut(one.told)
-    repeats = one.found is Found.SAME and one.step is not Step.FIRST
-    return f"{one.found.words}: {_cut(one.told)}" if one.told and not repeats else one.found.words
+    return f"{one.found.words}: {_cut(one.told)}" if one.told and one.found is not Found.SAME else one.found.words
 
 
 def _cut(told: str) -> str:

@@ -274,7 +274,7 @@ RULES: tuple[Rule, ...] = (
         Party.COMPILER,
         _CERTAIN,
         lambda facts: _is_drivers(facts) and bool(_passing_forms(facts)),
-        "{valid}, and the driver passes with other modules of the same program ({forms}): its compiler is wrong about this form.",
+        "{valid}, and the driver passes with other modules of the same program ({forms}): its compiler handles this form wrongly.",
         doubted=True,
     ),
     Rule(

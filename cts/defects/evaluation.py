@@ -29,13 +29,14 @@ def substituting(substitutes: Mapping[Operation, Substitute], otherwise: Perform
     return performed
 
 
-def _expecting(performed: Perform) -> Perform:
+def _expecting(performed: Perform, before_step: Callable[[], None]) -> Perform:
     """Return a function that performs operations by ``performed`` and keeps only expected values, not permitted ones.
 
-    A defect then has one outcome.
+    A defect then has one outcome. ``before_step`` is called before each operation.
     """
 
     def expecting(state: State, operation: Operation) -> None:
+        before_step()
         performed(state, operation)
         name = getattr(getattr(operation, "result", None), "name", "")
         value = state.matrices.get(name)
@@ -69,18 +70,29 @@ class LenientMemory(Memory):
         return np.where(outside, component.bits_dtype.type(unknown), super().load(np.where(outside, 0, offsets), component))
 
 
-def evaluate_defect(program: Program, subcase: Subcase, substitutes: Mapping[Operation, Substitute], beyond: int | None = None) -> Expected:
+def _go_on() -> None:
+    """Do nothing before a step."""
+
+
+def evaluate_defect(
+    program: Program,
+    subcase: Subcase,
+    substitutes: Mapping[Operation, Substitute],
+    beyond: int | None = None,
+    before_step: Callable[[], None] = _go_on,
+) -> Expected:
     """Return the contents of buffers after a dispatch on a device with a defect.
 
     Args:
         program, subcase: the program and the dispatch.
         substitutes: the wrong steps.
         beyond: the value of each byte loaded from beyond an array; None if such a load is an error.
+        before_step: is called before each operation; it may raise to end the evaluation.
 
     Raises:
         GeneratorError, LookupError, ValueError: the outcome cannot be computed, or the defect accesses memory out of bounds.
     """
-    strict = initial_state(program, subcase, _expecting(substituting(substitutes)))
+    strict = initial_state(program, subcase, _expecting(substituting(substitutes), before_step))
     state = LenientState(**vars(strict))
     if beyond is not None:
         state.memories = {name: LenientMemory(**vars(memory), unknown=beyond) for name, memory in state.memories.items()}

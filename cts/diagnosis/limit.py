@@ -1,0 +1,58 @@
+"""The limit of a search for explanations."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from generators.errors import GeneratorError, Rule
+
+
+class SearchEnded(Exception):
+    """The search has reached its limit: name what it has found, and say that it has ended early."""
+
+
+@dataclass
+class Limit:
+    """The limit of one search.
+
+    Attributes:
+        seconds: of processor time, from the creation of the limit.
+        reached: whether the search has ended early.
+    """
+
+    seconds: float = math.inf
+    reached: bool = False
+    _end: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._end = time.process_time() + self.seconds
+
+    def check(self) -> None:
+        """End the search if the time is over.
+
+        Raises:
+            SearchEnded: it is.
+        """
+        if time.process_time() > self._end:
+            self.reached = True
+            raise SearchEnded
+
+    def of_evaluation(self, steps: int) -> Callable[[], None]:
+        """Return a function to call before each step of one evaluation.
+
+        It raises SearchEnded at the limit of the search, and GeneratorError if the evaluation takes more than ``steps``: then a loop does
+        not end, or not soon.
+        """
+        left = steps
+
+        def before_step() -> None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise GeneratorError(Rule.ENDLESS_LOOP, f"the evaluation takes more than {steps} steps")
+            self.check()
+
+        return before_step

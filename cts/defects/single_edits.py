@@ -117,8 +117,9 @@ def _others(operation: Operation, place: _Place) -> Iterator[Any]:
         owner: Any = operation
         for step in place.path[:-1]:
             owner = owner[step] if isinstance(step, int) else getattr(owner, step)
-        known = _words_of(type(owner)).get(str(place.path[-1]), ()) if isinstance(owner, Part) else ()
-        yield from (one for one in known if one != value)
+        of_class: Any = type(owner)
+        known = _words_of(of_class) if isinstance(owner, Part) else {}
+        yield from (one for one in known.get(str(place.path[-1]), ()) if one != value)
 
 
 def _component(type_: object) -> ComponentType | None:

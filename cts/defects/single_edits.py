@@ -44,6 +44,15 @@ _WITHOUT_MEANING = frozenset(
 )
 """Fields that change no result of the reference model, or that say only how a module declares a value."""
 
+_CONFUSED = (
+    {"add", "subtract", "multiply"},
+    {"divide", "modulo"},
+    {"signed_divide", "unsigned_divide"},
+    {"and", "or", "xor"},
+    {"shift_left", "shift_right", "shift_right_logical", "shift_right_arithmetic"},
+)
+"""Operators that are taken for each other; a relation or another word may be taken for any other."""
+
 _NARROW = ("f16", "bf16", "u16", "u8")
 """Types that an operand may be narrowed to."""
 
@@ -119,7 +128,8 @@ def _others(operation: Operation, place: _Place) -> Iterator[Any]:
             owner = owner[step] if isinstance(step, int) else getattr(owner, step)
         of_class: Any = type(owner)
         known = _words_of(of_class) if isinstance(owner, Part) else {}
-        yield from (one for one in known.get(str(place.path[-1]), ()) if one != value)
+        alike = next((group for group in _CONFUSED if value in group), None)
+        yield from (one for one in known.get(str(place.path[-1]), ()) if one != value and (alike is None or one in alike))
 
 
 def _component(type_: object) -> ComponentType | None:
@@ -156,7 +166,6 @@ def _changes(type_: object) -> Iterator[tuple[str, Change, dict[str, str]]]:
     if type_ is component and not component.is_float:
         yield "one_more", _plus(1), {}
         yield "one_less", _plus(-1), {}
-        yield "sixteen_more", _plus(16), {}
     yield "of_first_instance", lambda raw, _: of_first(raw), {}
     for narrow in map(COMPONENT_TYPES.__getitem__, _NARROW):
         if narrow.is_float == component.is_float and narrow.bits < component.bits:
@@ -349,6 +358,8 @@ def _told(constant: object) -> str:
 
 def _of_operand(operation: Operation, place: _Place, given: list[_Place], earlier: list[AnyValue]) -> Iterator[_SingleEdit]:
     where = {"operand": place.words}
+    if place.path[-1] == "stride":
+        yield _SingleEdit("operand_sixteen_more", _taken(place, _plus(16)), where)
     for name, change, kinds in _changes(place.value.type):
         if name != "of_first_instance" or not isinstance(place.value, Operand):
             yield _SingleEdit(f"operand_{name}", _taken(place, change), where | kinds)
@@ -377,4 +388,5 @@ def _of_result(operation: Operation, given: list[_Place]) -> Iterator[_SingleEdi
     for place in given:
         if place.value.type == made.type and not isinstance(place.value, Operand):
             yield _SingleEdit("passed_on", _passed_on(place.value), {"operand": place.words})
-            yield _SingleEdit("again", _again(place.path), {"operand": place.words})
+            if component is not made.type:
+                yield _SingleEdit("again", _again(place.path), {"operand": place.words})

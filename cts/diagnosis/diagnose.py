@@ -20,7 +20,7 @@ from cts.verdict.compare import is_permitted, wrong_elements
 from cts.verdict.elements import gather
 from cts.verdict.expected import Exact, Expected, Placed, ValueSet, as_expected
 from cts.verdict.failure import Fit, Match
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.kernel import Outcome
 from generators.numerics.formats import is_nan, values
 from generators.program.program import Program, Subcase
@@ -30,6 +30,9 @@ LISTED = 4
 
 TELLING = 4
 """A defect that explains only the wrong elements is mentioned if there are at least this many."""
+
+_BEYOND = frozenset({Rule.OUT_OF_BOUNDS, Rule.NO_WINDOW, "VUID-RuntimeSpirv-None-10834"})
+"""The rules that an access beyond an array breaks."""
 
 _UNKNOWN = (GeneratorError, LookupError, ValueError, AttributeError, AssertionError, TypeError, ArithmeticError)
 """What an evaluation raises if the model cannot say what a device with a defect does: single edits give operations any operands."""
@@ -139,6 +142,7 @@ class Search:
         ran: the failing subcase.
         others: the other subcases of the case, whether they failed or passed.
         limit: the limit of the search; it tells afterwards whether the search has ended early.
+        tried: the sentences of defects that earlier searches of the family have tried; this one adds its own.
         found: the defects, with how much and how many elements they explain.
         partly: known mistakes that explain the wrong elements of ``ran``, but not the other ones.
     """
@@ -146,6 +150,7 @@ class Search:
     ran: Ran
     others: Sequence[Ran] = ()
     limit: Limit = field(default_factory=Limit)
+    tried: set[str] = field(default_factory=set)
     found: list[tuple[Defect, Fit, int]] = field(default_factory=list)
     partly: dict[Match, None] = field(default_factory=dict)
 
@@ -161,7 +166,8 @@ class Search:
         with suppress(SearchEnded):
             self._run(foreseen, earlier)
         failing = sum(one.failing for one in (self.ran, *self.others))
-        return ranked([Match(one.id, one.text, fit, explains, failing) for one, fit, explains in self.found])
+        best = Fit.ALL if any(fit is Fit.ALL for _, fit, _ in self.found) else Fit.BEYOND_ARRAY
+        return ranked([Match(one.id, one.text, fit, explains, failing) for one, fit, explains in self.found if fit is best])
 
     def _run(self, foreseen: Collection[str], earlier: Collection[str]) -> None:
         known = list(known_defects(self.ran.program))
@@ -172,16 +178,22 @@ class Search:
         self._try([defect for defect in (*known, *edits) if defect.id in earlier])
         if self.found:
             return
-        self._try(known)
-        self._try(edits, more=LISTED)
+        # Known mistakes take half of the time at most. What an earlier search of the family has not reached comes first.
+        with suppress(SearchEnded):
+            self._try(self._ordered(known), share=0.5)
+        self._try(self._ordered(edits), more=LISTED)
 
-    def _try(self, defects: Iterable[Defect], more: int = 0, trusted: bool = False) -> None:
+    def _ordered(self, defects: Iterable[Defect]) -> list[Defect]:
+        return sorted(defects, key=lambda defect: defect.text in self.tried)
+
+    def _try(self, defects: Iterable[Defect], more: int = 0, trusted: bool = False, share: float = 1) -> None:
         """Add the defects that explain everything, until there are ``LISTED``, and ``more``.
 
         A defect is left out if another one that explains everything makes it needless.
 
         Args:
             trusted: whether the defects need not fit the other subcases.
+            share: how much of the limit may be gone before the last of them.
 
         Raises:
             SearchEnded: at the limit.
@@ -189,6 +201,8 @@ class Search:
         for defect in defects:
             if len(self.found) >= LISTED + more:
                 return
+            self.limit.check(share)
+            self.tried.add(defect.text)
             if any(_says(other, defect) for other, _, _ in self.found):
                 continue
             fitting = self._fit(defect, self.ran)
@@ -237,8 +251,9 @@ class Search:
                 if ran is self.ran and not self.found and not _is_edit(defect) and _explains_wrong_ones(ran, other):
                     self.partly[Match(defect.id, defect.text, Fit.WRONG_ELEMENTS, ran.failing, ran.failing)] = None
                 return None
-        except _UNKNOWN:
-            pass
+        except _UNKNOWN as error:
+            if isinstance(error, GeneratorError) and error.rule not in _BEYOND:
+                return _Fitting(Fit.BEYOND_ARRAY, 0, 0)
         try:
             with np.errstate(all="ignore"):
                 found = _apart_from_beyond(ran, *(self._evaluated(defect, ran, beyond) for beyond in (0x00, 0x2A)))

@@ -25,18 +25,18 @@ class Limit:
 
     seconds: float = math.inf
     reached: bool = False
-    _end: float = field(init=False)
+    _begin: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._end = time.process_time() + self.seconds
+        self._begin = time.process_time()
 
-    def check(self) -> None:
-        """End the search if the time is over.
+    def check(self, share: float = 1) -> None:
+        """End the search if a share of the time is over.
 
         Raises:
             SearchEnded: it is.
         """
-        if time.process_time() > self._end:
+        if time.process_time() > self._begin + share * self.seconds:
             self.reached = True
             raise SearchEnded
 

@@ -28,8 +28,9 @@ def explained(ran: Sequence[Ran], failed: Sequence[int], shown: int, family: str
         effort: the budget; it learns which defects explain failures of the family.
     """
     limit = Limit(effort.budget.seconds_of_failure)
-    search = Search(ran[failed[0]], [one for index, one in enumerate(ran) if index != failed[0]], limit)
     earlier = effort.budget.explained.setdefault(family, Counter())
+    tried = effort.budget.tried.setdefault(family, set())
+    search = Search(ran[failed[0]], [one for index, one in enumerate(ran) if index != failed[0]], limit, tried)
     found = search.run(effort.foreseen, earlier)
     earlier.update({match.id for match in found})
     ended = f"the search for explanations ended after {limit.seconds:g} s of processor time" if limit.reached else ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, combinations, pairwise
@@ -27,6 +27,7 @@ from generators.numerics.formats import encode, values
 from generators.numerics.rounding import nearest
 from generators.program.control_flow import Loop, Stated
 from generators.program.functions import Call, Function, passed_type
+from generators.program.memory import Array
 from generators.program.operation import Effect, Operation, Part
 from generators.program.program import Program
 from generators.program.values import AnyValue, Operand, Value, literal
@@ -43,6 +44,9 @@ _WITHOUT_MEANING = frozenset(
     {"hint", "control", "memory", "name", "no_contraction", "non_uniform", "ordered", "place", "replicated", "robust"}
 )
 """Fields that change no result of the reference model, or that say only how a module declares a value."""
+
+_ADDRESSES = frozenset({"first", "index", "offset"})
+"""Operands that are an index of an access chain."""
 
 _CONFUSED = (
     {"add", "subtract", "multiply"},
@@ -85,7 +89,7 @@ def _places(part: Part) -> Iterator[_Place]:
 
 
 def _inside(field: object, path: Path) -> Iterator[_Place]:
-    if isinstance(field, Value | Operand | int | enum.Enum | str):
+    if isinstance(field, Value | Operand | Array | int | enum.Enum | str):
         yield _Place(path, field)
     elif isinstance(field, tuple):
         for index, one in enumerate(field):
@@ -111,9 +115,11 @@ def _words_of(part: type) -> Mapping[str, tuple[str, ...]]:
     return {name: get_args(hint) for name, hint in get_type_hints(part).items() if get_origin(hint) is Literal}
 
 
-def _others(operation: Operation, place: _Place) -> Iterator[Any]:
-    """Yield other constants of the same kind."""
+def _others(operation: Operation, place: _Place, arrays: Sequence[Array]) -> Iterator[Any]:
+    """Yield other constants of the same kind, or other arrays."""
     value = place.value
+    if isinstance(value, Array):
+        yield from (one for one in arrays if one.name != value.name and one.pointee == value.pointee)
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, enum.Flag):
@@ -283,21 +289,34 @@ class _SingleEdit:
 
 
 def single_edits(program: Program) -> Iterator[Defect]:
-    """Yield the single edits of the operations of ``program``: first each mistake in all operations of a class that can have it, then in
-    each of several such operations alone.
+    """Yield the single edits of the operations of ``program``: first each mistake in all instructions of a kind, and in all addresses; then
+    in each of several such instructions alone.
     """
     earlier: list[AnyValue] = []
     together: dict[tuple[str, ...], dict[Operation, _SingleEdit]] = {}
     for operation in _everywhere(program):
-        for edit in _edits_of(operation, earlier):
-            together.setdefault((type(operation).__name__, edit.name, *edit.where.values()), {})[operation] = edit
+        for edit in _edits_of(operation, earlier, program.arrays):
+            together.setdefault((_kind(operation), edit.name, *edit.where.values()), {})[operation] = edit
+            if edit.where.get("operand") in _ADDRESSES:
+                together.setdefault(("access", edit.name, *[edit.where[key] for key in edit.where if key != "operand"]), {})[operation] = (
+                    edit
+                )
         earlier.extend(results(operation))
     for (kind, *_), edits in together.items():
-        yield _defect(next(iter(edits.values())), {operation: edit.step for operation, edit in edits.items()}, EVERY, kind)
+        edit = next(iter(edits.values()))
+        if kind == "access":
+            edit = replace(edit, where={**edit.where, "operand": "its first index"})
+        yield _defect(edit, {operation: edit.step for operation, edit in edits.items()}, EVERY, kind)
     for (kind, *_), edits in together.items():
-        if len(edits) > 1:
+        if len(edits) > 1 and kind != "access":
             for operation, edit in edits.items():
                 yield _defect(edit, {operation: edit.step}, _name(operation), kind)
+
+
+def _kind(operation: Operation) -> str:
+    """Return the class of an operation, and which of the instructions of the class it is."""
+    which = [getattr(operation, name) for name in ("operator", "conversion", "which") if hasattr(operation, name)]
+    return " ".join([type(operation).__name__, *(_told(one) for one in which if isinstance(one, str | enum.Enum))])
 
 
 def _everywhere(program: Program) -> Iterator[Operation]:
@@ -316,7 +335,7 @@ def _functions(operation: Operation) -> dict[str, Function]:
 
 def _name(operation: Operation) -> str:
     made = next(iter(results(operation)), None)
-    kind = type(operation).__name__
+    kind = _kind(operation)
     if made is not None:
         return f"the {kind} that gives {made.name}"
     return f"the {kind} of " + ", ".join(place.value.name for place in _places(operation) if isinstance(place.value, Value))
@@ -326,7 +345,7 @@ def _defect(edit: _SingleEdit, steps: Mapping[Operation, Substitute], instructio
     return Defect(f"single_edit.{edit.name}", steps, {"instruction": instruction, "class": kind, **edit.where})
 
 
-def _edits_of(operation: Operation, earlier: list[AnyValue]) -> Iterator[_SingleEdit]:
+def _edits_of(operation: Operation, earlier: list[AnyValue], arrays: Sequence[Array]) -> Iterator[_SingleEdit]:
     places = list(_places(operation))
     given = [place for place in places if place.is_value]
     yield from _of_result(operation, given)
@@ -337,7 +356,7 @@ def _edits_of(operation: Operation, earlier: list[AnyValue]) -> Iterator[_Single
         if place.is_value:
             yield from _of_operand(operation, place, given, earlier)
         else:
-            for other in _others(operation, place):
+            for other in _others(operation, place, arrays):
                 where = {"operand": place.words, "other": _told(other)}
                 yield _SingleEdit("operand_other", _put((place.path, other)), where)
     for one, two in combinations(given, 2):
@@ -352,7 +371,9 @@ def _edits_of(operation: Operation, earlier: list[AnyValue]) -> Iterator[_Single
                 yield _SingleEdit("parameters_exchanged", _put(((name,), swapped)), {"operand": left.name, "other": right.name})
 
 
-def _told(constant: object) -> str:
+def _told(constant: Any) -> str:
+    if isinstance(constant, Array):
+        return constant.name
     return constant.name or str(constant.value) if isinstance(constant, enum.Enum) else str(constant)
 
 

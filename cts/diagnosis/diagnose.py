@@ -120,16 +120,16 @@ def diagnose(
     foreseen: Collection[str] = (),
 ) -> tuple[Match, ...]:
     """Return the defects that explain the results of one subcase; if there are none, relations between expected and received elements, and
-    defects that explain the wrong elements only.
+    foreseen defects that explain the wrong elements only.
 
     Args:
         program, subcase: the program and subcase that ran.
         expected, before: as for cts.verdict.compare.compare.
         outcome: the results.
-        foreseen: as for ``Search.run``.
+        foreseen: as for ``Search``.
     """
-    search = Search(Ran(program, subcase, expected, before, outcome))
-    return search.run(foreseen) or (*hints(search.ran), *search.partly)[:LISTED]
+    search = Search(Ran(program, subcase, expected, before, outcome), foreseen=foreseen)
+    return search.run() or (*hints(search.ran), *search.partly)[:LISTED]
 
 
 @dataclass
@@ -142,40 +142,39 @@ class Search:
         ran: the failing subcase.
         others: the other subcases of the case, whether they failed or passed.
         limit: the limit of the search; it tells afterwards whether the search has ended early.
+        foreseen: ids of defects that known failures name; if they explain ``ran``, no others are tried, and no other subcase.
+        earlier: ids of defects that explained other failures; if they explain all subcases, no others are tried.
         tried: the sentences of defects that earlier searches of the family have tried; this one adds its own.
         found: the defects, with how much and how many elements they explain.
-        partly: known mistakes that explain the wrong elements of ``ran``, but not the other ones.
+        partly: foreseen ones that explain the wrong elements of ``ran``, but not the other ones.
     """
 
     ran: Ran
     others: Sequence[Ran] = ()
     limit: Limit = field(default_factory=Limit)
+    foreseen: Collection[str] = ()
+    earlier: Collection[str] = ()
     tried: set[str] = field(default_factory=set)
     found: list[tuple[Defect, Fit, int]] = field(default_factory=list)
     partly: dict[Match, None] = field(default_factory=dict)
 
-    def run(self, foreseen: Collection[str] = (), earlier: Collection[str] = ()) -> tuple[Match, ...]:
-        """Return the defects that explain everything, the best first.
-
-        Args:
-            foreseen: ids of defects that known failures name; if they explain ``ran``, no others are tried, and no other subcase.
-            earlier: ids of defects that explained other failures; if they explain all subcases, no others are tried.
-        """
+    def run(self) -> tuple[Match, ...]:
+        """Return the defects that explain everything, the best first."""
         if not all(one.is_whole for one in (self.ran, *self.others)):
             return ()
         with suppress(SearchEnded):
-            self._run(foreseen, earlier)
+            self._run()
         failing = sum(one.failing for one in (self.ran, *self.others))
         best = Fit.ALL if any(fit is Fit.ALL for _, fit, _ in self.found) else Fit.BEYOND_ARRAY
         return ranked([Match(one.id, one.text, fit, explains, failing) for one, fit, explains in self.found if fit is best])
 
-    def _run(self, foreseen: Collection[str], earlier: Collection[str]) -> None:
+    def _run(self) -> None:
         known = list(known_defects(self.ran.program))
-        self._try([defect for defect in known if defect.id in foreseen], trusted=True)
+        self._try([defect for defect in known if defect.id in self.foreseen], trusted=True)
         if self.found:
             return
         edits = list(single_edits(self.ran.program))
-        self._try([defect for defect in (*known, *edits) if defect.id in earlier])
+        self._try([defect for defect in (*known, *edits) if defect.id in self.earlier])
         if self.found:
             return
         # Known mistakes take half of the time at most. What an earlier search of the family has not reached comes first.
@@ -208,13 +207,9 @@ class Search:
             fitting = self._fit(defect, self.ran)
             if fitting is None or not fitting.is_telling:
                 continue
-            explained = fitting.explained
-            if not trusted:
-                rest = self._elsewhere(defect)
-                if rest is None:
-                    continue
-                explained += rest
-            self.found.append((defect, fitting.fit, explained))
+            rest = self._elsewhere(defect)
+            if rest is not None or trusted:
+                self.found.append((defect, fitting.fit, fitting.explained + (rest or 0)))
 
     def _elsewhere(self, defect: Defect) -> int | None:
         """Return how many failing elements of the other subcases a defect explains; None if it does not fit one of them."""
@@ -248,7 +243,7 @@ class Search:
                 is_same = ran.given_by(other)
                 if is_same and (ran is not self.ran or defect.also is None or defect.also(ran.expected, other, ran.before, ran.outputs)):
                     return _Fitting(Fit.ALL, ran.failing, ran.failing)
-                if ran is self.ran and not self.found and not _is_edit(defect) and _explains_wrong_ones(ran, other):
+                if ran is self.ran and defect.id in self.foreseen and _explains_wrong_ones(ran, other):
                     self.partly[Match(defect.id, defect.text, Fit.WRONG_ELEMENTS, ran.failing, ran.failing)] = None
                 return None
         except _UNKNOWN as error:

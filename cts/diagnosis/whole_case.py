@@ -30,8 +30,8 @@ def explained(ran: Sequence[Ran], failed: Sequence[int], shown: int, family: str
     limit = Limit(effort.budget.seconds_of_failure)
     earlier = effort.budget.explained.setdefault(family, Counter())
     tried = effort.budget.tried.setdefault(family, set())
-    search = Search(ran[failed[0]], [one for index, one in enumerate(ran) if index != failed[0]], limit, tried)
-    found = search.run(effort.foreseen, earlier)
+    search = Search(ran[failed[0]], [one for index, one in enumerate(ran) if index != failed[0]], limit, effort.foreseen, earlier, tried)
+    found = search.run()
     earlier.update({match.id for match in found})
     ended = f"the search for explanations ended after {limit.seconds:g} s of processor time" if limit.reached else ""
     wrong = [ran[index] for index in failed]

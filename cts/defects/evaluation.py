@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,11 @@ from cts.reference.evaluate import outcome, perform
 from cts.reference.memory import Memory
 from cts.reference.state import Perform, State, initial_state
 from cts.verdict.expected import Expected
+from generators.program.control_flow import Loop
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
+from generators.program.values import AnyValue, Operand
+from generators.program.walking import results
 from generators.types import ComponentType
 
 Substitute = Callable[[State, Any], None]
@@ -97,3 +100,46 @@ def evaluate_defect(
     if beyond is not None:
         state.memories = {name: LenientMemory(**vars(memory), unknown=beyond) for name, memory in state.memories.items()}
     return outcome(state)
+
+
+@dataclass
+class Trace:
+    """What the right program computes in a subcase.
+
+    Attributes:
+        steps: how many operations it performs.
+        values: the bits of each value that an operation gives, each time that it gives it; not those that a loop carries.
+        state: the state, which has the program's operands.
+    """
+
+    state: State
+    steps: int = 0
+    values: dict[str, list[np.ndarray]] = field(default_factory=dict)
+
+    def bits(self, value: AnyValue | Operand) -> list[np.ndarray]:
+        """Return all bits that a value has had; nothing if that is unknown."""
+        if isinstance(value, Operand):
+            return [np.array([self.state.operand(value)], np.uint64)]
+        return self.values.get(value.name, [])
+
+
+def traced(program: Program, subcase: Subcase) -> Trace:
+    """Evaluate the right program.
+
+    Raises:
+        GeneratorError: as ``evaluate``.
+    """
+
+    def performed(state: State, operation: Operation) -> None:
+        trace.steps += 1
+        perform(state, operation)
+        if not isinstance(operation, Loop):
+            for made in results(operation):
+                if made.name in state.matrices:
+                    trace.values.setdefault(made.name, []).append(state.matrices[made.name].bits)
+                elif made.name in state.scalars:
+                    trace.values.setdefault(made.name, []).append(state.scalars[made.name])
+
+    trace = Trace(initial_state(program, subcase, performed))
+    outcome(trace.state)
+    return trace

@@ -17,7 +17,7 @@ import numpy as np
 
 from cts.defects.defect import Defect
 from cts.defects.edits import of_first, skipped
-from cts.defects.evaluation import Substitute
+from cts.defects.evaluation import Substitute, Trace
 from cts.defects.glossary import EVERY, ParameterValue
 from cts.reference.control_flow import repeat, trip_counts
 from cts.reference.evaluate import perform
@@ -189,32 +189,45 @@ def _written(state: State, name: str, component: ComponentType, change: Change, 
         state.scalars[to] = change(state.scalars[name].astype(component.bits_dtype), component).astype(np.uint64)
 
 
-def _taken(place: _Place, change: Change) -> Substitute:
-    """Build a step that performs the operation with another value of an operand."""
-    value = place.value
-    component = _component(value.type)
-    assert component is not None
+@dataclass(frozen=True)
+class _Changed:
+    """A step that performs the operation with another value of an operand, or changes its result.
 
-    def step(state: State, operation: Any) -> None:
+    Attributes:
+        value: the operand, or the result.
+        change: what the device makes of it.
+        path: where the operand is; empty for the result.
+    """
+
+    value: AnyValue | Operand
+    component: ComponentType
+    change: Change
+    path: Path = ()
+
+    def __call__(self, state: State, operation: Any) -> None:
+        value = self.value
+        if not self.path:
+            perform(state, operation)
+            _written(state, value.name, self.component, self.change, value.name)
+            return
         wrong: AnyValue | Operand = Value(f"{value.name} as a wrong device takes it", value.type)
         if isinstance(value, Operand):
-            raw = np.array([state.operand(value)]).astype(component.bits_dtype)
-            wrong = literal(component, int(change(raw, component)[0]))
+            raw = np.array([state.operand(value)]).astype(self.component.bits_dtype)
+            wrong = literal(self.component, int(self.change(raw, self.component)[0]))
         else:
-            _written(state, value.name, component, change, wrong.name)
-        perform(state, _with(operation, place.path, wrong))
+            _written(state, value.name, self.component, self.change, wrong.name)
+        perform(state, _with(operation, self.path, wrong))
 
-    return step
+    def alters(self, trace: Trace) -> bool:
+        """Tell whether the right value would become another one, as far as it is known."""
+        known = [bits.astype(self.component.bits_dtype) for bits in trace.bits(self.value)]
+        return not known or not all(np.array_equal(self.change(bits, self.component), bits) for bits in known)
 
 
-def _given(change: Change, component: ComponentType) -> Substitute:
-    """Build a step that performs the operation and changes its result."""
-
-    def step(state: State, operation: Any) -> None:
-        perform(state, operation)
-        _written(state, operation.result.name, component, change, operation.result.name)
-
-    return step
+def may_change(defect: Defect, trace: Trace) -> bool:
+    """Tell whether a defect may change anything in a subcase."""
+    with np.errstate(all="ignore"):
+        return any(not isinstance(step, _Changed) or step.alters(trace) for step in defect.substitutes.values())
 
 
 def _put(*places: tuple[Path, object]) -> Substitute:
@@ -380,10 +393,12 @@ def _told(constant: Any) -> str:
 def _of_operand(operation: Operation, place: _Place, given: list[_Place], earlier: list[AnyValue]) -> Iterator[_SingleEdit]:
     where = {"operand": place.words}
     if place.path[-1] == "stride":
-        yield _SingleEdit("operand_sixteen_more", _taken(place, _plus(16)), where)
+        yield _SingleEdit("operand_sixteen_more", _Changed(place.value, place.value.type, _plus(16), place.path), where)
+    component = _component(place.value.type)
     for name, change, kinds in _changes(place.value.type):
+        assert component is not None, "it changes components"
         if name != "of_first_instance" or not isinstance(place.value, Operand):
-            yield _SingleEdit(f"operand_{name}", _taken(place, change), where | kinds)
+            yield _SingleEdit(f"operand_{name}", _Changed(place.value, component, change, place.path), where | kinds)
     alike = {one.value: one.words for one in given if one.value.type == place.value.type and one.value != place.value}
     inside = [field for field in vars(operation).values() if isinstance(field, tuple)]
     for part in chain.from_iterable(inside):
@@ -405,7 +420,7 @@ def _of_result(operation: Operation, given: list[_Place]) -> Iterator[_SingleEdi
     component = _component(made.type)
     for name, change, kinds in _changes(made.type):
         assert component is not None, "it changes components"
-        yield _SingleEdit(f"result_{name}", _given(change, component), kinds)
+        yield _SingleEdit(f"result_{name}", _Changed(made, component, change), kinds)
     for place in given:
         if place.value.type == made.type and not isinstance(place.value, Operand):
             yield _SingleEdit("passed_on", _passed_on(place.value), {"operand": place.words})

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
 
 from cts.defects.defect import Defect
-from cts.defects.evaluation import evaluate_defect
+from cts.defects.evaluation import Trace, evaluate_defect, traced
 from cts.defects.glossary import ParameterValue, glossary
 from cts.defects.known import known_defects
-from cts.defects.single_edits import single_edits
+from cts.defects.single_edits import may_change, single_edits
 from cts.diagnosis.limit import Limit, SearchEnded
 from cts.verdict.compare import is_permitted, wrong_elements
 from cts.verdict.elements import gather
@@ -59,11 +59,9 @@ class Ran:
         return failing_elements(self.expected, self.before, self.outputs)
 
     @cached_property
-    def steps(self) -> int:
-        """How many steps the right program takes."""
-        taken: list[None] = []
-        evaluate_defect(self.program, self.subcase, {}, before_step=partial(taken.append, None))
-        return len(taken)
+    def trace(self) -> Trace:
+        """What the right program computes."""
+        return traced(self.program, self.subcase)
 
     @property
     def is_whole(self) -> bool:
@@ -118,6 +116,7 @@ def diagnose(
     before: Mapping[str, np.ndarray],
     outcome: Outcome,
     foreseen: Collection[str] = (),
+    limit: Limit | None = None,
 ) -> tuple[Match, ...]:
     """Return the defects that explain the results of one subcase; if there are none, relations between expected and received elements, and
     foreseen defects that explain the wrong elements only.
@@ -126,9 +125,9 @@ def diagnose(
         program, subcase: the program and subcase that ran.
         expected, before: as for cts.verdict.compare.compare.
         outcome: the results.
-        foreseen: as for ``Search``.
+        foreseen, limit: as for ``Search``; no limit if None.
     """
-    search = Search(Ran(program, subcase, expected, before, outcome), foreseen=foreseen)
+    search = Search(Ran(program, subcase, expected, before, outcome), limit=limit or Limit(), foreseen=foreseen)
     return search.run() or (*hints(search.ran), *search.partly)[:LISTED]
 
 
@@ -169,11 +168,10 @@ class Search:
         return ranked([Match(one.id, one.text, fit, explains, failing) for one, fit, explains in self.found if fit is best])
 
     def _run(self) -> None:
-        known = list(known_defects(self.ran.program))
-        self._try([defect for defect in known if defect.id in self.foreseen], trusted=True)
+        known, edits = list(known_defects(self.ran.program)), list(single_edits(self.ran.program))
+        self._try([defect for defect in (*known, *edits) if defect.id in self.foreseen], trusted=True)
         if self.found:
             return
-        edits = list(single_edits(self.ran.program))
         self._try([defect for defect in (*known, *edits) if defect.id in self.earlier])
         if self.found:
             return
@@ -202,7 +200,7 @@ class Search:
                 return
             self.limit.check(share)
             self.tried.add(defect.text)
-            if any(_says(other, defect) for other, _, _ in self.found):
+            if not may_change(defect, self.ran.trace) or any(_says(other, defect) for other, _, _ in self.found):
                 continue
             fitting = self._fit(defect, self.ran)
             if fitting is None or not fitting.is_telling:
@@ -258,7 +256,7 @@ class Search:
         return _Fitting(Fit.BEYOND_ARRAY, *found) if found is not None else None
 
     def _evaluated(self, defect: Defect, ran: Ran, beyond: int | None = None) -> Expected:
-        return evaluate_defect(ran.program, ran.subcase, defect.substitutes, beyond, self.limit.of_evaluation(2 * ran.steps + 64))
+        return evaluate_defect(ran.program, ran.subcase, defect.substitutes, beyond, self.limit.of_evaluation(2 * ran.trace.steps + 64))
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,8 @@ def looped() -> Program:
     builder = ProgramBuilder(Scope.SUBGROUP)
     source, target = (builder.array(name, Pointee(U32), ELEMENTS, BUFFER, role=role) for name, role in ENDS)
     matrix = builder.load("m", matrix_type(U32, SIZE, SIZE), source, builder.literal(0), builder.literal(SIZE), Layout.ROW_MAJOR)
-    current, carried = Value("sum", matrix.type), []
+    current = Value("sum", matrix.type)
+    carried: list[Carried] = []
     with builder.loop(Value("round", U32), builder.operand("trips", U32, "push_constant"), carried):
         carried.append(Carried(matrix, current, builder.elementwise("more", "add", current, matrix)))
     builder.store(current, target, builder.literal(0), builder.literal(SIZE), Layout.ROW_MAJOR)

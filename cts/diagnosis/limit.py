@@ -19,16 +19,13 @@ class Limit:
     """The limit of one search.
 
     Attributes:
-        seconds: of processor time, from the creation of the limit.
+        seconds: of processor time, from the first check: what a process reads only once does not count.
         reached: whether the search has ended early.
     """
 
     seconds: float = math.inf
     reached: bool = False
-    _begin: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._begin = time.process_time()
+    _begin: float = field(init=False, default=math.nan)
 
     def check(self, share: float = 1) -> None:
         """End the search if a share of the time is over.
@@ -36,7 +33,10 @@ class Limit:
         Raises:
             SearchEnded: it is.
         """
-        if time.process_time() > self._begin + share * self.seconds:
+        now = time.process_time()
+        if math.isnan(self._begin):
+            self._begin = now
+        if now - self._begin > share * self.seconds:
             self.reached = True
             raise SearchEnded
 

@@ -25,7 +25,7 @@ from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.numerics.formats import encode, values
 from generators.numerics.rounding import nearest
-from generators.program.control_flow import Loop, Stated
+from generators.program.control_flow import Loop, PerInvocation, Stated
 from generators.program.functions import Call, Function, passed_type
 from generators.program.memory import Array
 from generators.program.operation import Effect, Operation, Part
@@ -335,7 +335,7 @@ def _kind(operation: Operation) -> str:
 def _everywhere(program: Program) -> Iterator[Operation]:
     """Yield the operations that the reference model performs, also those of the functions that other instructions call."""
     for operation in flattened(program.operations, effects=True):
-        if not isinstance(operation, Stated | Effect):
+        if not isinstance(operation, Stated | Effect | PerInvocation):
             yield operation
         if not isinstance(operation, Call):
             for function in _functions(operation).values():

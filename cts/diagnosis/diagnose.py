@@ -34,7 +34,7 @@ TELLING = 4
 _BEYOND = frozenset({Rule.OUT_OF_BOUNDS, Rule.NO_WINDOW, "VUID-RuntimeSpirv-None-10834"})
 """The rules that an access beyond an array breaks."""
 
-_UNKNOWN = (GeneratorError, LookupError, ValueError, AttributeError, AssertionError, TypeError, ArithmeticError)
+_UNKNOWN = (GeneratorError, LookupError, ValueError, AttributeError, AssertionError, TypeError, ArithmeticError, StopIteration)
 """What an evaluation raises if the model cannot say what a device with a defect does: single edits give operations any operands."""
 
 

@@ -136,7 +136,7 @@ class Cache(Uncached):
             buffer.state[lines] = ABSENT
         missing = lines[buffer.state[lines] != PRESENT]
         if missing.size:
-            missing, begun = np.unique(missing), self._begun.get(id(data))
+            missing, begun = _once(missing), self._begun.get(id(data))
             old = missing[buffer.state[missing] == OLD]
             buffer.fill(missing, data)
             if begun is not None and old.size:
@@ -159,7 +159,7 @@ class Cache(Uncached):
         begun = self._begun[id(data)]
         new = lines[begun.state[lines] != PRESENT]
         if new.size:
-            begun.fill(np.unique(new), data)
+            begun.fill(_once(new), data)
         places = places[buffer.dirty[places]]
         data[places] = buffer.copy[places]
         buffer.dirty[places] = False
@@ -187,7 +187,16 @@ class Cache(Uncached):
 
 
 def _lines(places: Array, size: int) -> Array:
-    return np.concatenate((places, places + (size - 1))) >> _LINE_BITS
+    first, last = places >> _LINE_BITS, places + (size - 1) >> _LINE_BITS
+    return np.concatenate((first, last)) if (first != last).any() else first
+
+
+def _once(lines: Array) -> Array:
+    """Return each line once: np.unique for numbers that are close together."""
+    lowest = np.minimum.reduce(lines)
+    there = np.zeros(np.maximum.reduce(lines) - lowest + 1, bool)
+    there[lines - lowest] = True
+    return np.flatnonzero(there) + lowest
 
 
 def _bytes(places: Array, size: int) -> Array:

@@ -63,10 +63,10 @@ def signed(value: int, bits: int) -> int:
 def _at(wave: Wave, addresses: Array, lanes: Array, size: int) -> Iterator[Part]:
     """Yield where these lanes access memory."""
     addresses = addresses & ADDRESSES
-    left = np.broadcast_to(lanes, addresses.shape)
+    left = lanes if lanes.shape == addresses.shape else np.broadcast_to(lanes, addresses.shape)
     while (chosen := addresses[left]).size:
-        buffer = wave.group.memory.at(int(chosen.min()), size)
-        if int(chosen.max()) + size <= buffer.end:
+        buffer = wave.group.memory.at(int(np.minimum.reduce(chosen)), size)
+        if int(np.maximum.reduce(chosen)) + size <= buffer.end:
             yield Part(buffer.data, chosen - buffer.first, left)
             return
         inside = left & (addresses + size <= buffer.end)
@@ -147,7 +147,7 @@ def in_memory(instruction: Instruction, generation: str, count: int = 64) -> Fin
     def find(wave: Wave) -> Access:
         low = wave.u32[register].astype(np.int64)
         addresses = low | wave.u32[register + 1].astype(np.int64) << 32 if base == NULL else low + (wave.pair(base) & ADDRESSES)
-        lanes = wave.active & (np.arange(wave.lanes) < count)
+        lanes = wave.active if count >= wave.lanes else wave.active & (np.arange(wave.lanes) < count)
 
         def access(further: int | Array, size: int) -> Iterable[Part]:
             places = addresses + further

@@ -85,8 +85,9 @@ class Program:
         return _decode(words, self._generation), words
 
 
+@lru_cache(_PREPARED)
 def _decode(words: tuple[int, ...], generation: str) -> Instruction:
-    # The cache's key has only an instruction's own words: the first one tells whether there are more.
+    # Further instructions are found by their own words alone, whatever follows: the first one tells whether there are more.
     size = 1
     while (found := _decode_own(words[:size], generation)).words > size:
         size = found.words

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +32,7 @@ class Counter(Enum):
     SCALAR = "scalar loads of RDNA4; RDNA3 counts them with the local data share"
 
 
-@dataclass
-class Waited:
+class Waited(NamedTuple):
     """An access to memory whose effect is not there yet.
 
     Attributes:

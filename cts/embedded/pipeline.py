@@ -81,6 +81,14 @@ class Pipeline:
         """The kernel's violations of tolerated positions, once each."""
         return tuple(self._translation.machine.warnings)
 
+    def take_apart(self) -> None:
+        """Free the pipeline's memory at once: its parts refer to each other, and Python would have to search for them."""
+        machine = self._translation.machine
+        self._translation.functions.clear()
+        machine.recovery = None
+        machine.values.clear()
+        machine.constants.clear()
+
     def _connect(self) -> None:
         """Collect the properties of variables that every dispatch needs."""
         self._buffer_variables: list[Variable] = []

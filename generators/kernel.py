@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from generators.images import ImageSlot
+from generators.passes import Passes
 from generators.stages import Draw, ShaderObject
 from generators.types import ComponentType, ConversionCommand, VectorMatrixLayout
 from generators.windows import Windows
@@ -118,6 +119,7 @@ class Kernel:
             them. On a Vulkan device each is of another buffer of the kernel than the binding's first one; other devices ignore them.
         others: further pipelines of the same module, with the same buffers, to which some of the dispatches belong: the dispatches of all
             run in one submission.
+        passes: how a device repeats a dispatch that has several passes; None if none has.
     """
 
     spirv: bytes
@@ -138,6 +140,7 @@ class Kernel:
     rounds: int = 1
     spare_descriptors: int = 0
     others: tuple[Kernel, ...] = ()
+    passes: Passes | None = None
 
     @property
     def all(self) -> tuple[Kernel, ...]:
@@ -157,19 +160,21 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One run of a pipeline.
+    """One run of a pipeline, or several passes of it.
 
     Attributes:
         push_constants: ``push_constant_bytes`` bytes; the device fills in addresses.
         contents: the initial contents of each buffer, uint8 arrays of exactly ``BufferSlot.bytes``.
         workgroups: number of workgroups in x, y, z; 1 for a draw.
         pipeline: index of the pipeline in ``Kernel.all``.
+        passes: the number of passes; see ``Kernel.passes``.
     """
 
     push_constants: bytes
     contents: tuple[np.ndarray, ...]
     workgroups: tuple[int, int, int] = (1, 1, 1)
     pipeline: int = 0
+    passes: int = 1
 
 
 Where = Literal["read-only", "before", "after"]

@@ -29,6 +29,7 @@ from generators.errors import Lack, NotExpressible
 from generators.glsl.compile import FILE_ENDINGS
 from generators.kernel import Kernel, OpaqueSlot, Outcome
 from generators.numerics.formats import values
+from generators.passes import PassBarrier, Passes
 from generators.program.program import Program
 from generators.stages import DrawnStage, ShaderObject, Stage
 from generators.windows import Windows
@@ -246,6 +247,7 @@ def describe(id_: str, built: Kernel, plan: Arrangement) -> dict[str, Any]:
                 "operands": dict(subcase.operands),
                 "workgroups": list(one.workgroups),
                 "push_constants": one.push_constants.hex(),
+                **({} if built.passes is None else {"passes": one.passes}),
                 "before": {slot.name: f"{name}/before/{slot.name}.bin" for slot in built.buffers},
                 "expected": {slot.name: f"{name}/expected/{slot.name}.bin" for slot in built.buffers if slot.written},
                 "allowed": f"{name}/expected/elements.csv",
@@ -286,6 +288,7 @@ def _pipeline(built: Kernel) -> dict[str, Any]:
             for slot in built.buffers
         ],
         **({"spare_descriptors": built.spare_descriptors} if built.spare_descriptors else {}),
+        **({} if built.passes is None else {"passes": _passes(built.passes)}),
         **({} if built.shader_object is None else {"shader_object": _SHADER_OBJECTS[built.shader_object]}),
         **(
             {"pipeline_cache": "make the pipeline a second time, with a cache that has the first one's data, and run that"}
@@ -325,6 +328,23 @@ _DRAWS: Mapping[DrawnStage, str] = {
     "vertex": "draw a list of this many points with rasterizerDiscardEnable",
     "raygen": "trace this many rays (vkCmdTraceRaysKHR) with a pipeline whose only shader is the ray generation shader",
 }
+
+
+_BARRIERS: Mapping[PassBarrier, str] = {
+    "memory": "a VkMemoryBarrier from shader writes to shader reads and writes, between compute stages",
+    "buffers": "a VkBufferMemoryBarrier from shader writes to shader reads and writes for each written buffer, between compute stages",
+    "execution": "a pipeline barrier between compute stages, without accesses",
+    "none": "nothing",
+}
+
+
+def _passes(passes: Passes) -> dict[str, Any]:
+    """Describe how to repeat a dispatch."""
+    return {
+        "how": "record each dispatch as many times as it has passes, on the same buffers in one command buffer; submit it once",
+        "between": _BARRIERS[passes.barrier],
+        "number_at_push_constant_byte": passes.offset,
+    }
 
 
 def _windows(windows: Windows) -> dict[str, Any]:

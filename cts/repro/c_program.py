@@ -94,6 +94,7 @@ def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Seq
         full_subgroups=first.full_subgroups is not False,
         addresses=any(slot.address_offset is not None for slot in first.buffers),
         push_constant_bytes=pushed,
+        passes=first.passes,
         buffers=first.buffers,
         local_size_id=_NO_CONSTANT if first.draw is not None else first.local_size_constant_id,
         constants=[
@@ -115,6 +116,7 @@ def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Seq
                 "folder": run.folder,
                 "pipeline": kernels.index(run.kernel),
                 "workgroups": run.dispatch.workgroups,
+                "passes": run.dispatch.passes,
                 "pushed": ", ".join(map(str, run.dispatch.push_constants)) or "0",
             }
             for run in runs

@@ -61,6 +61,7 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
         draw=shape.draw,
         shader_object=program.shader_object,
         spare_descriptors=program.spare_descriptors,
+        preceding=program.preceding,
         passes=_passes(program, places),
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from generators.images import ImageSlot
 from generators.passes import Passes
-from generators.stages import Draw, ShaderObject
+from generators.stages import Draw, Preceding, ShaderObject
 from generators.types import ComponentType, ConversionCommand, VectorMatrixLayout
 from generators.windows import Windows
 
@@ -119,6 +119,8 @@ class Kernel:
             them. On a Vulkan device each is of another buffer of the kernel than the binding's first one; other devices ignore them.
         others: further pipelines of the same module, with the same buffers, to which some of the dispatches belong: the dispatches of all
             run in one submission.
+        preceding: the stage of a pipeline with an empty shader that a Vulkan device makes before this one, and runs before its dispatches
+            in the same submission; None for no such pipeline. Other devices need its features.
         passes: how a device repeats a dispatch that has several passes; None if none has.
     """
 
@@ -140,6 +142,7 @@ class Kernel:
     rounds: int = 1
     spare_descriptors: int = 0
     others: tuple[Kernel, ...] = ()
+    preceding: Preceding | None = None
     passes: Passes | None = None
 
     @property

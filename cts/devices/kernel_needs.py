@@ -6,6 +6,7 @@ The same devices support two kernels with equal needs. On all other devices both
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from cts.devices.module_needs import (
 from cts.devices.module_reading import read_needs
 from generators.errors import GeneratorError, Rule
 from generators.kernel import BufferSlot, Kernel, OpaqueSlot
+from generators.spirv.empty_shaders import empty_shader
 from generators.spirv.enumerants import Op
 from generators.stages import Draw, Stage
 from generators.types import COMPONENT_TYPES, VectorMatrixLayout
@@ -266,6 +268,20 @@ class _Ids:
         return ReduceSumIds(of_vector[one.vector or 0])
 
 
+def module_needs(kernel: Kernel) -> ModuleNeeds:
+    """Return the declarations of a kernel's module, with the capabilities and extensions of the shader that runs before it, if any.
+
+    Raises:
+        GeneratorError: the module has something whose requirements the suite does not know.
+    """
+    own = read_needs(kernel.spirv, kernel.entry_point)
+    if kernel.preceding is None:
+        return own
+    before = read_needs(empty_shader(kernel.preceding), "main")
+    capabilities, extensions = {*own.capabilities, *before.capabilities}, {*own.extensions, *before.extensions}
+    return replace(own, capabilities=tuple(sorted(capabilities)), extensions=tuple(sorted(extensions)))
+
+
 def needs_of(kernel: Kernel) -> KernelNeeds:
     """Return the needs of ``kernel``.
 
@@ -283,7 +299,7 @@ def needs_of(kernel: Kernel) -> KernelNeeds:
 
 def _needs_of(kernel: Kernel, subgroup_size: int) -> KernelNeeds:
     """Return the kernel's needs for a subgroup size."""
-    module = read_needs(kernel.spirv, kernel.entry_point)
+    module = module_needs(kernel)
     known: dict[int, int] = {one.constant_id: one.value for one in kernel.specialization}
     if kernel.local_size_constant_id is not None:
         known[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)

@@ -23,9 +23,8 @@ from cts.devices.capabilities import (
 from cts.devices.cooperative_rows import lacking_matrices, lacking_sub_arrays, lacking_vectors
 from cts.devices.device import DeviceDescription
 from cts.devices.indexed_description import IndexedDescription, indexed
-from cts.devices.kernel_needs import KernelNeeds
+from cts.devices.kernel_needs import KernelNeeds, module_needs
 from cts.devices.module_needs import ModuleNeeds
-from cts.devices.module_reading import read_needs
 from cts.verdict.codes import Code, Reason
 from generators.errors import GeneratorError, Rule
 from generators.kernel import Kernel
@@ -50,7 +49,7 @@ def missing(kernel: Kernel, description: DeviceDescription) -> Reason | None:
     Raises:
         GeneratorError: the module has something whose requirements the suite does not know.
     """
-    return next(_lacking(kernel, read_needs(kernel.spirv, kernel.entry_point), indexed(description)), None)
+    return next(_lacking(kernel, module_needs(kernel), indexed(description)), None)
 
 
 def missing_for(needs: KernelNeeds, description: DeviceDescription) -> Reason | None:

@@ -31,7 +31,7 @@ from generators.kernel import Kernel, OpaqueSlot, Outcome
 from generators.numerics.formats import values
 from generators.passes import PassBarrier, Passes
 from generators.program.program import Program
-from generators.stages import DrawnStage, ShaderObject, Stage
+from generators.stages import DrawnStage, Preceding, ShaderObject, Stage
 from generators.windows import Windows
 
 _COMMENT_WIDTH = 130
@@ -288,6 +288,7 @@ def _pipeline(built: Kernel) -> dict[str, Any]:
             for slot in built.buffers
         ],
         **({"spare_descriptors": built.spare_descriptors} if built.spare_descriptors else {}),
+        **({} if built.preceding is None else {"preceded_by": _PRECEDING[built.preceding]}),
         **({} if built.passes is None else {"passes": _passes(built.passes)}),
         **({} if built.shader_object is None else {"shader_object": _SHADER_OBJECTS[built.shader_object]}),
         **(
@@ -329,6 +330,11 @@ _DRAWS: Mapping[DrawnStage, str] = {
     "raygen": "trace this many rays (vkCmdTraceRaysKHR) with a pipeline whose only shader is the ray generation shader",
 }
 
+
+_PRECEDING: Mapping[Preceding, str] = {
+    "compute": "before, make a compute pipeline with an empty shader, and record a dispatch of it in the same command buffer",
+    "raygen": "before, make a ray tracing pipeline with an empty ray generation shader, and record a trace in the same command buffer",
+}
 
 _BARRIERS: Mapping[PassBarrier, str] = {
     "memory": "a VkMemoryBarrier from shader writes to shader reads and writes, between compute stages",

@@ -20,7 +20,7 @@ from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.values import Operand
 from generators.program.variables import Variable
 from generators.program.walking import flattened
-from generators.stages import ShaderObject
+from generators.stages import Preceding, ShaderObject
 from generators.types import Scope
 
 LOCAL_SIZE_CONSTANT_ID = 0
@@ -91,6 +91,7 @@ class Program:
         maintenance1: whether instructions that exist in both come from SPV_EXT_cooperative_matrix_maintenance1 instead of
             SPV_NV_cooperative_matrix2. Only these change the use of a matrix from A or B to accumulator (M1-USE-02).
         wide_indexing: whether the entry point has 64-bit indexing (execution mode Shader64BitIndexingEXT; Vulkan, "64-Bit Indexing").
+        preceding: see generators.kernel.Kernel.
         passes: the passes of each dispatch; None if it is a single one. Workgroup memory must not be used.
     """
 
@@ -114,6 +115,7 @@ class Program:
     further: tuple[FurtherEntryPoint, ...] = ()
     maintenance1: bool = False
     wide_indexing: bool = False
+    preceding: Preceding | None = None
     passes: PassNumber | None = None
 
     @property

@@ -126,6 +126,7 @@ KERNEL = Kernel(
     draw=Draw("fragment", 4, 2),
     shader_object="in_turn",
     others=(Kernel(b"", (), spare_descriptors=2),),
+    preceding="raygen",
     passes=Passes(4, "buffers"),
 )
 

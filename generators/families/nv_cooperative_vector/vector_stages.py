@@ -1,9 +1,9 @@
-"""vector_stages: cooperative vectors in the invocations of vertex, fragment and ray generation shaders."""
+"""vector_stages: cooperative vectors in the invocations of vertex, fragment and ray generation shaders, and after other pipelines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Literal
 
@@ -29,7 +29,7 @@ from generators.program.shape import WorkgroupShape
 from generators.program.values import CooperativeVector, CooperativeVectorType, ScalarValue, Value, is_cooperative_vector
 from generators.program.vector_builder import VectorBuilder
 from generators.routines.invocation_control import DIVERGENT, Control, InvocationCode, Passed, path, run
-from generators.stages import DrawnStage
+from generators.stages import Preceding, Stage
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, ComponentType, Scope, StorageClass, VectorMatrixLayout
 from generators.vector_rows import VectorTypes, parse_vector_row
 
@@ -65,7 +65,7 @@ def _has_scalar(parameters: Parameters) -> bool:
 class Parameters:
     """The parameters of a case."""
 
-    stage: DrawnStage = parameter("the stage whose invocations have the vectors")
+    stage: Stage = parameter("the stage whose invocations have the vectors")
     operation: Operation = parameter(
         "load and store; a chain of operators on components; a matrix-vector multiply with a bias; or an accumulation in memory"
     )
@@ -88,11 +88,14 @@ class Parameters:
     )
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=BUFFERS)
     control: Control = parameter("the control flow around the operation", default="straight")
-    invocations: int = parameter("fragments or vertices", default=32)
+    invocations: int = parameter("fragments, vertices or other invocations", default=32)
     discards: Literal["none", "before", "after"] = parameter(
         "whether odd fragments are discarded, before they add to memory or after it",
         default="none",
         applies=lambda parameters: parameters.stage == "fragment" and parameters.operation in _TRAINING,
+    )
+    before: Literal["none", Preceding] = parameter(
+        "the stage of another pipeline, with an empty shader, that runs before in the same submission", default="none"
     )
 
 
@@ -137,6 +140,9 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "data_fit": _data_fit,
     "function_computes": _function_computes,
     "small": _small,
+    "before_fits": lambda parameters: (
+        parameters.before != parameters.stage and (parameters.stage != "compute" or parameters.before != "none")
+    ),
     "discards_fit": _discards_fit,
     "diverges": lambda parameters: parameters.control in DIVERGENT or parameters.discards != "none",
 }
@@ -296,7 +302,7 @@ class _VectorStagesWriter:
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and vectors for each invocation whose results do not depend on rounding or order."""
     writer = _VectorStagesWriter(parameters)
-    built = writer.write()
+    built = replace(writer.write(), preceding=None if parameters.before == "none" else parameters.before)
 
     def draw(name: str, chosen: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         if parameters.operation in _TRAINING:

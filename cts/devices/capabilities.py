@@ -87,6 +87,7 @@ CAPABILITY_FEATURES: Mapping[int, tuple[Alternatives, ...]] = MappingProxyType(
         Capability.CooperativeMatrixGetCoordinateEXT: _one("cooperativeMatrixGetCoordinate"),
         Capability.CooperativeVectorNV: _one("cooperativeVector"),
         Capability.CooperativeVectorTrainingNV: _one("cooperativeVectorTraining"),
+        Capability.DemoteToHelperInvocation: _one("shaderDemoteToHelperInvocation"),
         Capability.RayTracingKHR: _one("rayTracingPipeline", "bufferDeviceAddress"),
         Capability.CooperativeMatrixConversionQCOM: (_MATRIX, *_one("cooperativeMatrixConversion")),
     }

@@ -159,7 +159,7 @@ def _refuse(runs: Sequence[Run]) -> None:
     if first.draw is not None and first.draw.stage == "raygen":
         raise NotExpressible(Lack.PROGRAM_PIPELINE, "it is a ray generation shader, and the C program makes no ray tracing pipelines")
     if first.preceding is not None:
-        raise NotExpressible(Lack.PROGRAM_PIPELINE, "another pipeline runs before, which the C program does not make")
+        raise NotExpressible(Lack.PROGRAM_PIPELINE, "it runs after another pipeline, which the C program does not make")
     if any(slot.opaque is not None for slot in first.buffers):
         raise NotExpressible(
             Lack.PROGRAM_MATRICES, "it has matrices in a layout that the device chooses, and the C program cannot convert them"

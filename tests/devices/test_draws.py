@@ -122,6 +122,29 @@ def test_modules_of_glslang(device: Device, stage: DrawnStage) -> None:
     check(device, stage, 33, front_end="glsl")
 
 
+@pytest.mark.parametrize(
+    "front_end", ["spirv", pytest.param("glsl", marks=pytest.mark.skipif(find_glslang() is None, reason="no glslang"))]
+)
+def test_demoted_fragments_store_nothing_more(device: Device, front_end: str) -> None:
+    count, builder = 33, ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=33, stage="fragment"))
+    names = ("early", "late", "marks")
+    early, late, marks = (builder.array(name, Pointee(U32), count, StorageClass.STORAGE_BUFFER, "inout") for name in names)
+    me = Value("me", U32)
+    with builder.per_invocation(me, count):
+        builder.write(early, me, me)
+        odd = builder.arithmetic("odd", "and", me, builder.literal(1))
+        builder.exit("demote", Condition(odd, "equal", builder.literal(1)))
+        builder.write(late, me, me)
+        builder.add(AtomicOr(marks, me, builder.literal(64)))
+    written = builder.build()
+    words = emit(written) if front_end == "spirv" else compile_glsl(glsl(written), stage="fragment")
+    contents = {name: np.full(4 * count, 0xFF, np.uint8) for name in names} | {"marks": np.zeros(4 * count, np.uint8)}
+    (outcome,) = device.run(kernel(written, words), [dispatch(written, Subcase("one", contents), contents)])
+    number, is_odd = np.arange(count, dtype=np.uint32), np.arange(count) % 2 == 1
+    for name, values in (("early", number), ("late", np.where(is_odd, 0xFFFFFFFF, number)), ("marks", np.where(is_odd, 0, 64))):
+        np.testing.assert_array_equal(outcome.outputs[name].view(np.uint32), values, name)
+
+
 @pytest.mark.parametrize("preceding", get_args(Preceding))
 @pytest.mark.parametrize("stage", get_args(Stage))
 def test_another_pipeline_runs_before(device: Device, stage: Stage, preceding: Preceding) -> None:

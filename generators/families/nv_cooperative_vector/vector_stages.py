@@ -94,6 +94,11 @@ class Parameters:
         default="none",
         applies=lambda parameters: parameters.stage == "fragment" and parameters.operation in _TRAINING,
     )
+    demotes: Literal["none", "first", "last"] = parameter(
+        "whether odd fragments become helper invocations, before all else or before their results go to memory",
+        default="none",
+        applies=lambda parameters: parameters.stage == "fragment",
+    )
     before: Literal["none", Preceding] = parameter(
         "the stage of another pipeline, with an empty shader, that runs before in the same submission", default="none"
     )
@@ -126,7 +131,12 @@ def _function_computes(parameters: Parameters) -> bool:
 
 
 def _discards_fit(parameters: Parameters) -> bool:
-    return parameters.discards == "none" or (parameters.control == "straight" and parameters.invocations > 1)
+    """Return whether fragments end or become helpers, if any do, where no other control flow is; a helper's claim would be undefined."""
+    if parameters.discards == parameters.demotes == "none":
+        return True
+    exclusive = "none" in (parameters.discards, parameters.demotes)
+    claims_as_helper = parameters.demotes == "first" and parameters.operation in _TRAINING
+    return exclusive and not claims_as_helper and parameters.control == "straight" and parameters.invocations > 1
 
 
 def _small(parameters: Parameters) -> bool:
@@ -144,7 +154,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
         parameters.before != parameters.stage and (parameters.stage != "compute" or parameters.before != "none")
     ),
     "discards_fit": _discards_fit,
-    "diverges": lambda parameters: parameters.control in DIVERGENT or parameters.discards != "none",
+    "diverges": lambda parameters: parameters.control in DIVERGENT or {parameters.discards, parameters.demotes} != {"none"},
 }
 
 
@@ -217,6 +227,7 @@ class _VectorStagesWriter:
         builder = self.builder
         me = Value("me", U32)
         with builder.per_invocation(me, self.lanes):
+            self._demote(me, "first")
 
             def load(prefix: str, slot: ScalarValue) -> tuple[Passed, ...]:
                 operand = self._load(f"{prefix}operand", self.sources, self.source, slot)
@@ -229,6 +240,7 @@ class _VectorStagesWriter:
                 if self.parameters.operation in _TRAINING:
                     self._add_once(results[0], me)
                 else:
+                    self._demote(me, "last")
                     self.vectors.store(results[0], self.target, self.targets.offset(builder, "to", me))
 
             run(builder, self.parameters.control, InvocationCode(load, self._compute, store), me, self.lanes, self.result)
@@ -278,14 +290,24 @@ class _VectorStagesWriter:
         matrix = MatrixInMemory(self.weights, at, row.matrix, parameters.layout, stride, False)
         return self.vectors.matmul(f"{prefix}y", row.result, x, row.interpretation, matrix, bias, *parameters.size)
 
+    def _demote(self, me: ScalarValue, when: Literal["first", "last"]) -> None:
+        if self.parameters.demotes == when:
+            self.builder.exit("demote", self._is_odd("demoted", me))
+
+    def _discard(self, me: ScalarValue, when: Literal["before", "after"]) -> None:
+        if self.parameters.discards == when:
+            self.builder.exit("discard", self._is_odd("discarded", me))
+
+    def _is_odd(self, name: str, me: ScalarValue) -> Condition:
+        return Condition(self.builder.arithmetic(name, "and", me, self.builder.literal(1)), "equal", self.builder.literal(1))
+
     def _add_once(self, vector: CooperativeVector, me: ScalarValue) -> None:
         """Add to memory in the first invocation of each fragment or vertex: an implementation may run additional invocations (F-CV-20)."""
         builder, vectors, parameters = self.builder, self.vectors, self.parameters
         claimed = Value("claimed", U32)
         builder.add(AtomicOr(self.claims, me, builder.literal(1), claimed))
-        odd = Condition(builder.arithmetic("discarded", "and", me, builder.literal(1)), "equal", builder.literal(1))
-        if parameters.discards == "before":
-            builder.exit("discard", odd)
+        self._demote(me, "last")
+        self._discard(me, "before")
         with builder.arm() as adds:
             if parameters.operation == "reduce_sum":
                 vectors.reduce_sum(self.sums, builder.literal(self.totals.first), vector)
@@ -295,8 +317,7 @@ class _VectorStagesWriter:
                 interpretation = INTERPRETATIONS[parameters.component.name]
                 vectors.outer_product(self.sums, builder.literal(0), vector, other, _TRAINED, interpretation, builder.literal(0))
         builder.branch(Condition(claimed, "equal", builder.literal(0)), adds)
-        if parameters.discards == "after":
-            builder.exit("discard", odd)
+        self._discard(me, "after")
 
 
 def build(parameters: Parameters) -> Built:

@@ -62,6 +62,7 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
         shader_object=program.shader_object,
         spare_descriptors=program.spare_descriptors,
         preceding=program.preceding,
+        conversion_stage=program.conversion_stage,
         passes=_passes(program, places),
     )
 

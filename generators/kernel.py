@@ -121,6 +121,8 @@ class Kernel:
             run in one submission.
         preceding: the stage of a pipeline with an empty shader that a Vulkan device makes before this one, and runs before its dispatches
             in the same submission; None for no such pipeline. Other devices need its features.
+        conversion_stage: whether the barriers between conversions of matrices and dispatches have the stages and accesses of both, and no
+            others (VK_PIPELINE_STAGE_2_CONVERT_COOPERATIVE_VECTOR_MATRIX_BIT_NV); otherwise they have all. Only a Vulkan device has them.
         passes: how a device repeats a dispatch that has several passes; None if none has.
     """
 
@@ -143,6 +145,7 @@ class Kernel:
     spare_descriptors: int = 0
     others: tuple[Kernel, ...] = ()
     preceding: Preceding | None = None
+    conversion_stage: bool = False
     passes: Passes | None = None
 
     @property

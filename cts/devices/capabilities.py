@@ -191,6 +191,7 @@ DEVICE_FEATURES: frozenset[str] = frozenset(
         "cooperativeMatrixRobustBufferAccess",  # only for pipelines that ask for robust access
         "pipelineRobustness",
         "shaderObject",
+        "synchronization2",  # barriers with the stage of conversions of matrices
         "sparseBinding",  # large buffers
         "sparseResidencyBuffer",
         *STORES_IN_STAGE.values(),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from cts.devices.module_needs import (
     Composite,
@@ -78,7 +78,7 @@ class Environment(NamedTuple):
         shader_object: whether it is a shader object.
         maintenance1: see Kernel.
         writes: whether any buffer is written.
-        converts: whether a command of the device converts a buffer's matrices.
+        converts: whether a command of the device converts a buffer's matrices; ``stage``: between barriers with its own stage.
     """
 
     version: tuple[int, int]
@@ -93,7 +93,7 @@ class Environment(NamedTuple):
     shader_object: bool
     maintenance1: bool
     writes: bool
-    converts: bool
+    converts: bool | Literal["stage"]
 
 
 class Sizes(NamedTuple):
@@ -169,6 +169,7 @@ class KernelNeeds(NamedTuple):
             draw=None if environment.stage == "compute" else Draw(environment.stage, 1),
             shader_object="spirv" if environment.shader_object else None,
             maintenance1=environment.maintenance1,
+            conversion_stage=environment.converts == "stage",
         )
 
     @property
@@ -320,7 +321,7 @@ def _environment(kernel: Kernel, module: ModuleNeeds) -> Environment:
         kernel.shader_object is not None,
         kernel.maintenance1,
         any(slot.written for slot in kernel.buffers),
-        any(slot.opaque is not None and slot.opaque.command == "device" for slot in kernel.buffers),
+        "stage" if kernel.conversion_stage else any(slot.opaque is not None and slot.opaque.command == "device" for slot in kernel.buffers),
     )
 
 

@@ -293,6 +293,7 @@ def _pipeline_features(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescri
     wanted["shaderObject"] = kernel.shader_object is not None
     # The commands that convert a matrix to one of the device's own layouts take device addresses.
     wanted["bufferDeviceAddress"] = any(slot.opaque is not None and slot.opaque.command == "device" for slot in kernel.buffers)
+    wanted["synchronization2"] = kernel.conversion_stage
     if kernel.draw is not None and kernel.draw.stage in STORES_IN_STAGE:
         wanted[STORES_IN_STAGE[kernel.draw.stage]] = any(slot.written for slot in kernel.buffers)
     wanted |= dict.fromkeys(("cooperativeMatrixRobustBufferAccess", "robustBufferAccess2", "pipelineRobustness"), kernel.robust)

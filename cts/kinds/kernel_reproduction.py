@@ -289,6 +289,7 @@ def _pipeline(built: Kernel) -> dict[str, Any]:
         ],
         **({"spare_descriptors": built.spare_descriptors} if built.spare_descriptors else {}),
         **({} if built.preceding is None else {"preceded_by": _PRECEDING[built.preceding]}),
+        **({"barriers_of_conversions": _CONVERSION_STAGE} if built.conversion_stage else {}),
         **({} if built.passes is None else {"passes": _passes(built.passes)}),
         **({} if built.shader_object is None else {"shader_object": _SHADER_OBJECTS[built.shader_object]}),
         **(
@@ -335,6 +336,12 @@ _PRECEDING: Mapping[Preceding, str] = {
     "compute": "before, make a compute pipeline with an empty shader, and record a dispatch of it in the same command buffer",
     "raygen": "before, make a ray tracing pipeline with an empty ray generation shader, and record a trace in the same command buffer",
 }
+
+_CONVERSION_STAGE = (
+    "convert by vkCmdConvertCooperativeVectorMatrixNV in the command buffer of the dispatch; the barriers between have the stage "
+    "VK_PIPELINE_STAGE_2_CONVERT_COOPERATIVE_VECTOR_MATRIX_BIT_NV with transfer reads and writes, and the stage of the shader with storage "
+    "reads and writes"
+)
 
 _BARRIERS: Mapping[PassBarrier, str] = {
     "memory": "a VkMemoryBarrier from shader writes to shader reads and writes, between compute stages",

@@ -91,7 +91,7 @@ class Program:
         maintenance1: whether instructions that exist in both come from SPV_EXT_cooperative_matrix_maintenance1 instead of
             SPV_NV_cooperative_matrix2. Only these change the use of a matrix from A or B to accumulator (M1-USE-02).
         wide_indexing: whether the entry point has 64-bit indexing (execution mode Shader64BitIndexingEXT; Vulkan, "64-Bit Indexing").
-        preceding: see generators.kernel.Kernel.
+        preceding, conversion_stage: see generators.kernel.Kernel.
         passes: the passes of each dispatch; None if it is a single one. Workgroup memory must not be used.
     """
 
@@ -116,6 +116,7 @@ class Program:
     maintenance1: bool = False
     wide_indexing: bool = False
     preceding: Preceding | None = None
+    conversion_stage: bool = False
     passes: PassNumber | None = None
 
     @property

@@ -194,6 +194,15 @@ def test_a_pipeline_that_runs_before_has_needs_of_its_own() -> None:
     assert without.missing(replace(built, preceding=None)) is None
 
 
+def test_barriers_with_the_stage_of_conversions_need_a_feature() -> None:
+    built, _, _ = work(replace(program("compute", 7), conversion_stage=True), 7)
+    without = embedded(features=load_profile("universal").features - {"synchronization2"})
+    for reason in (without.missing(built), missing_for(needs_of(built), without.description)):
+        assert reason is not None
+        assert reason.code == "missing.feature.synchronization2"
+    assert without.missing(replace(built, conversion_stage=False)) is None
+
+
 def test_a_module_of_another_stage_is_stopped() -> None:
     built, dispatches, _ = work(program("fragment", 7), 7)
     with undefined("VUID-VkPipelineShaderStageCreateInfo-pName-00707"):

@@ -127,6 +127,7 @@ KERNEL = Kernel(
     shader_object="in_turn",
     others=(Kernel(b"", (), spare_descriptors=2),),
     preceding="raygen",
+    conversion_stage=True,
     passes=Passes(4, "buffers"),
 )
 

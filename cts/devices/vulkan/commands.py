@@ -14,6 +14,7 @@ from cts.devices.vulkan.logical_device import LogicalDevice
 from cts.devices.vulkan.memory import Arena
 from cts.devices.vulkan.pipelines import Layouts, descriptor_type
 from cts.devices.vulkan.structures import structure
+from cts.devices.vulkan.supplement import PIPELINE_STAGE_2_CONVERT_COOPERATIVE_VECTOR_MATRIX_BIT
 from generators.kernel import BufferSlot, Dispatch
 from generators.passes import PassBarrier, Passes
 
@@ -64,6 +65,7 @@ class Commands:
         around: tuple[Record, Record] | None = None,
         large: Sequence[LargeBuffer] = (),
         passes: Passes | None = None,
+        conversion_stage: bool = False,
     ) -> None:
         """Run the dispatches in one submission and wait for them. The buffers of dispatch n begin n pitches after ``arena.start``.
 
@@ -76,6 +78,7 @@ class Commands:
             around: record commands before and after the dispatches, if any. Barriers separate them from the dispatches.
             large: buffers that some slots use instead of the arena.
             passes: how the passes of a dispatch differ, and what is between them; None if each has one.
+            conversion_stage: whether ``around`` records conversions of matrices, and the barriers have their stage and accesses.
 
         Raises:
             DeviceTimeout: the submission takes longer than ``fence_seconds``.
@@ -86,10 +89,12 @@ class Commands:
         sets, each = self._descriptor_sets(of, layout, arena, elsewhere), len(layouts[0].descriptor_sets)
         lib, vulkan = self._vulkan.lib, self._vulkan
 
+        between = self._of_conversions(executable.wrote) if conversion_stage else (self._wait_for_all,) * 3
+
         def record(command_buffer: CData) -> None:
             if around is not None:
                 around[0](command_buffer)
-                self._wait_for_all(command_buffer)
+                between[0](command_buffer)
             executable.begin(command_buffer)
             for index, dispatch in enumerate(dispatches):
                 if sets is not None:
@@ -107,9 +112,9 @@ class Commands:
                     executable.dispatch(command_buffer, dispatch)
             executable.end(command_buffer)
             if around is not None:
-                self._wait_for_all(command_buffer)
+                between[1](command_buffer)
                 around[1](command_buffer)
-                self._wait_for_all(command_buffer)
+                between[2](command_buffer)
 
         self.execute(record, executable.wrote)
 
@@ -141,6 +146,29 @@ class Commands:
         access = vulkan.VK_ACCESS_MEMORY_READ_BIT | vulkan.VK_ACCESS_MEMORY_WRITE_BIT
         everything = vulkan.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT
         self._barrier(command_buffer, (everything, access), (everything | vulkan.VK_PIPELINE_STAGE_HOST_BIT, access))
+
+    def _of_conversions(self, shader: int) -> tuple[Record, Record, Record]:
+        """Return functions that record a barrier from conversions to a shader's stage, back from it, and from conversions to the host."""
+        vulkan = self._vulkan
+        read, write = vulkan.VK_ACCESS_2_TRANSFER_READ_BIT, vulkan.VK_ACCESS_2_TRANSFER_WRITE_BIT
+        stored = vulkan.VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT
+        used = vulkan.VK_ACCESS_2_SHADER_STORAGE_READ_BIT | stored
+        convert, host = PIPELINE_STAGE_2_CONVERT_COOPERATIVE_VECTOR_MATRIX_BIT, vulkan.VK_PIPELINE_STAGE_2_HOST_BIT
+
+        def barrier(from_: tuple[int, int], to: tuple[int, int]) -> Record:
+            masks = {"srcStageMask": from_[0], "srcAccessMask": from_[1], "dstStageMask": to[0], "dstAccessMask": to[1]}
+            one = structure("VkMemoryBarrier2", **masks)
+
+            def record(command_buffer: CData) -> None:
+                vulkan.lib.vkCmdPipelineBarrier2(command_buffer, structure("VkDependencyInfo", memoryBarrierCount=1, pMemoryBarriers=one))
+
+            return record
+
+        return (
+            barrier((convert, write), (shader, used)),
+            barrier((shader, stored), (convert, read | write)),
+            barrier((convert, write), (host, vulkan.VK_ACCESS_2_HOST_READ_BIT)),
+        )
 
     def _barrier(self, command_buffer: CData, from_: tuple[int, int], to: tuple[int, int]) -> None:
         """Record a memory barrier between two pairs of stages and accesses."""

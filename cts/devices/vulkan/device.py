@@ -48,7 +48,6 @@ from cts.devices.vulkan.statistics import CAPTURE_LISTINGS, CAPTURE_STATISTICS, 
 from cts.verdict.codes import Reason
 from cts.verdict.sizes import Statistics
 from generators.kernel import Dispatch, Kernel, Outcome
-from generators.passes import Passes
 
 FENCE_SECONDS = 60.0
 
@@ -296,7 +295,7 @@ class VulkanDevice:
             for number in range(1, 1 + (kernel.rounds if large is None else 1)):
                 mapped = memory.place(before)
                 with self._step(Step.DISPATCH):
-                    self._submit(executable, layouts, layout, part, opaque, large, kernel.passes)
+                    self._submit(executable, layouts, layout, part, opaque, large, kernel)
                     after = memory.keep().reshape(mapped.shape)
                     self._await_idle(memory)
                 around = memory.around()
@@ -340,7 +339,7 @@ class VulkanDevice:
         dispatches: Sequence[Dispatch],
         opaque: OpaqueBuffers | None,
         large: LargeBuffers | None,
-        passes: Passes | None,
+        kernel: Kernel,
     ) -> None:
         around = None if large is None else large.copies(layout, self._arena)
         if opaque is not None:
@@ -349,7 +348,7 @@ class VulkanDevice:
                 around = self._conversions.recorder(there), self._conversions.recorder(back)
         with self._submission():
             own = () if large is None else large.buffers
-            self._commands.run(executable, layouts, layout, self._arena, dispatches, around, own, passes)
+            self._commands.run(executable, layouts, layout, self._arena, dispatches, around, own, kernel.passes, kernel.conversion_stage)
 
     @contextmanager
     def _step(self, step: Step) -> Iterator[None]:

@@ -56,6 +56,11 @@ def _linear(parameters: Parameters) -> bool:
     return _multiplies(parameters) and not parameters.layout.is_optimal
 
 
+def _converts(parameters: Parameters) -> bool:
+    """Return whether matrices are in a layout that the device decides."""
+    return parameters.operation == "outer_product" or (_multiplies(parameters) and parameters.layout.is_optimal)
+
+
 def _has_scalar(parameters: Parameters) -> bool:
     """Return whether the program has a scalar operand: the place of the first factor in a chain of floats, or of the first matrix."""
     return _linear(parameters) or (parameters.operation == "chain" and parameters.component.is_float)
@@ -99,6 +104,11 @@ class Parameters:
         default="none",
         applies=lambda parameters: parameters.stage == "fragment",
     )
+    barriers: Literal["all", "conversion"] = parameter(
+        "the stages and accesses of the barriers between conversions of matrices and the shader: all, or only their own",
+        default="all",
+        applies=_converts,
+    )
     before: Literal["none", Preceding] = parameter(
         "the stage of another pipeline, with an empty shader, that runs before in the same submission", default="none"
     )
@@ -139,6 +149,11 @@ def _discards_fit(parameters: Parameters) -> bool:
     return exclusive and not claims_as_helper and parameters.control == "straight" and parameters.invocations > 1
 
 
+def _before_fits(parameters: Parameters) -> bool:
+    alone = parameters.before == "none" and parameters.barriers == "all"
+    return parameters.before != parameters.stage and not (parameters.stage == "compute" and alone)
+
+
 def _small(parameters: Parameters) -> bool:
     """Return whether all invocations together add few enough terms for a device that performs the additions one by one."""
     rows, columns = parameters.size
@@ -150,9 +165,7 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "data_fit": _data_fit,
     "function_computes": _function_computes,
     "small": _small,
-    "before_fits": lambda parameters: (
-        parameters.before != parameters.stage and (parameters.stage != "compute" or parameters.before != "none")
-    ),
+    "before_fits": _before_fits,
     "discards_fit": _discards_fit,
     "diverges": lambda parameters: parameters.control in DIVERGENT or {parameters.discards, parameters.demotes} != {"none"},
 }
@@ -323,7 +336,11 @@ class _VectorStagesWriter:
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and vectors for each invocation whose results do not depend on rounding or order."""
     writer = _VectorStagesWriter(parameters)
-    built = replace(writer.write(), preceding=None if parameters.before == "none" else parameters.before)
+    built = replace(
+        writer.write(),
+        preceding=None if parameters.before == "none" else parameters.before,
+        conversion_stage=parameters.barriers == "conversion",
+    )
 
     def draw(name: str, chosen: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         if parameters.operation in _TRAINING:

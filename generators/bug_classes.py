@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from generators.casebook.book import Casebook
-from generators.casebook.document import Element, read_document
+from generators.document import Element, read_document
 
 FILE = "bug_classes.yaml"
 

@@ -381,6 +381,8 @@ class Lack(enum.StrEnum):
     """A kernel has matrices in a layout that the device decides."""
     PROGRAM_CONSTANTS = "program_constants"
     """A kernel has specialization constants that the program cannot set."""
+    PROGRAM_FEATURES = "program_features"
+    """A kernel needs an extension whose features the program does not know."""
     PROGRAM_VALUES = "program_values"
     """An element may have several values, or a range of values that are not doubles."""
     PROGRAM_QUERY = "program_query"

@@ -9,7 +9,7 @@ from typing import Any
 
 from cts.checkout import find_root
 from generators.casebook import Casebook, load_casebook
-from generators.casebook.document import read_document
+from generators.document import read_document
 from generators.errors import CtsError
 
 

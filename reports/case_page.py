@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from cts.verdict.known_failures import KnownFailure
 from cts.verdict.verdict import CaseResult, Verdict
+from reports.assessment import Assessment, assessment
 from reports.case_sources import CaseSource
+from reports.case_walk import CaseWalk
 from reports.context import Context
 from reports.facts import FACTS, FIELDS, field
 from reports.history import Ended
@@ -16,7 +18,7 @@ from reports.links import failure_place
 from reports.neighbours import Neighbour
 
 BRIEF = ("device", "driver", "front_end", "suite_version")
-"""The facts of the run at the top of a page."""
+"""The facts of the run on a page."""
 
 SHOWN_RUNS = 30
 """Maximum number of runs that the history on a page lists; it lists the newest."""
@@ -49,6 +51,7 @@ class CasePage:
         source: the casebook's information about it.
         issue: the known failure that explains it; None if there is none, or the checkout does not have it.
         ended: how it ended in the runs of a folder, oldest first; empty without one.
+        walk: how its first wrong element came about; None if that is not known.
         defects: the number of failing cases in the run that each defect explains, by id.
     """
 
@@ -59,6 +62,7 @@ class CasePage:
     source: CaseSource
     issue: KnownFailure | None
     ended: Sequence[Ended]
+    walk: CaseWalk | None
     defects: Mapping[str, int]
 
     def brief(self, context: Context) -> dict[str, str]:
@@ -70,6 +74,11 @@ class CasePage:
         of_run = {FACTS[key]: vars(self.result).get(key, context.facts[key]) for key in BRIEF}
         lines = {name: one for name, one in FIELDS.items() if isinstance(getattr(self.result, name), str | int | float)}
         return of_run | {one.title: field(self.result, name) for name, one in lines.items() if name not in ("id", "verdict")}
+
+    @property
+    def first(self) -> Assessment:
+        """What a reader should know first."""
+        return assessment(self.result)
 
     @property
     def others(self) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cts.kinds import showing
+from cts.kinds import showing, static
 from cts.verdict.verdict import CaseResult
 from generators.casebook import Case, Casebook, CaseKind, find_case
 from generators.errors import CtsError
@@ -22,11 +22,13 @@ class CaseSource:
         meanings: name of a parameter -> its meaning.
         labels: name of a parameter -> its label in words, if the label abbreviates several things.
         shaders: language -> the shader; empty if the case has none.
+        difference: how the module of a static rule differs from the most similar legal one.
     """
 
     meanings: Mapping[str, str]
     labels: Mapping[str, str]
     shaders: Mapping[str, str]
+    difference: tuple[static.Line, ...] = ()
 
 
 UNKNOWN = CaseSource({}, {}, {})
@@ -40,7 +42,8 @@ def case_source(result: CaseResult, book: Casebook | None) -> CaseSource:
         case = find_case(book, result.id)
         if result.parameters and dict(result.parameters) != case.named:
             return UNKNOWN
-        return CaseSource(_meanings(case), _labels(case), _shaders(case))
+        difference = static.difference(case) if case.definition.kind is CaseKind.STATIC else ()
+        return CaseSource(_meanings(case), _labels(case), _shaders(case), difference)
     except CtsError:
         return UNKNOWN
 

@@ -20,11 +20,24 @@ def commands(result: CaseResult, metas: Sequence[RunRecord], family_files: Mappi
     if result.family in family_files:
         lines["Judge it again"] = shlex.join(["cts", "run", result.id, *options])
         if result.verdict in _MINIMISED:
+            lines["Find out whose fault it is, with evidence"] = shlex.join(["cts", "blame", result.id, *options])
             purpose = "Find the smallest case that fails in the same way, and which parameters matter"
-            lines[purpose] = shlex.join(["cts", "minimise", result.id, *options])
-    lines["Write a folder that reproduces it without the suite, and add the device's results"] = shlex.join(
-        ["cts", "repro", result.id, "DIR", *options]
+            lines[purpose] = shlex.join(["cts", "minimise", result.id, *options, "--out", "DIR"])
+    lines["Write a folder that reproduces it without the suite (repro.c) and bisects a driver (bisect.sh), with the device's results"] = (
+        shlex.join(["cts", "repro", result.id, "DIR", *options])
     )
+    if first := next((one.mismatch for one in result.failures if one.mismatch.elements), None):
+        element = first.elements[0]
+        where = [
+            "--element",
+            f"{element.row},{element.column}",
+            "--subcase",
+            result.failures[0].subcase,
+            "--instance",
+            str(element.instance),
+        ]
+        purpose = "Follow a wrong element back to the bytes that it was made from"
+        lines[purpose] = shlex.join(["cts", "show", result.id, *where, "--array", first.array, *options[:2]])
     lines["See all parameters, and the shader"] = shlex.join(["cts", "show", result.id, "--glsl", "--spirv"])
     return lines
 

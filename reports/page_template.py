@@ -12,11 +12,13 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from reports import formats
+from reports import documents, formats
+from reports.documents import linked
 from reports.facts import HEADINGS, field
 from reports.known_issues import versions
 from reports.links import cases_query, requirement_place, stable_id
 from reports.picture import allowed
+from reports.requirement_texts import RequirementText
 from reports.verdicts import NUMBERS, WORDING
 
 _TESTED = MappingProxyType(
@@ -42,11 +44,16 @@ def _breakable(id_: str) -> Markup:
 
 
 def _prose(text: str) -> Markup:
-    """Return text with backticked parts as code."""
+    """Return text with backticked parts as code, and links to the documents that it names."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
-        return Markup.escape(text)
-    return Markup().join(Markup("<code>{}</code>").format(part) if place % 2 else Markup.escape(part) for place, part in enumerate(parts))
+        return linked(text)
+    return Markup().join(Markup("<code>{}</code>").format(part) if place % 2 else linked(part) for place, part in enumerate(parts))
+
+
+def _document(text: RequirementText) -> str:
+    """Return the address of the place that states a requirement; empty if it is not known."""
+    return documents.place(text.specification, text.place)
 
 
 @cache
@@ -71,6 +78,8 @@ def template(name: str) -> jinja2.Template:
         "breakable": _breakable,
         "prose": _prose,
         "requirement": requirement_place,
+        "linked": linked,
+        "document": _document,
         "tested": lambda kind: _TESTED.get(kind, kind),
         "stable_id": stable_id,
         "versions": versions,

@@ -10,7 +10,7 @@ import numpy as np
 
 from cts.pictures.drawing import draw
 from cts.verdict.elements import number
-from cts.verdict.failure import Bounds, EnvelopeBounds, FailingMatrix, Failure, Mismatch, WrongElement, bit_masks
+from cts.verdict.failure import UNWRITTEN, Bounds, EnvelopeBounds, FailingMatrix, Failure, Mismatch, MismatchKind, WrongElement, bit_masks
 from cts.verdict.sizes import MOST_SIDE
 from cts.verdict.tensor_map import TensorMap
 from generators.errors import CtsError
@@ -19,6 +19,9 @@ from generators.types import COMPONENT_TYPES
 
 PICTURE_PIXELS = 480
 """Maximum width and height of a picture, in CSS pixels."""
+
+LEAST_PIXELS = 24
+"""Minimum width and height of a picture: the elements of a narrow matrix are wide instead of the picture being high."""
 
 CELL_PIXELS = 30
 """Maximum width and height of an element, in CSS pixels."""
@@ -53,7 +56,8 @@ class Picture:
         row_ticks, column_ticks: indices to write at the edges.
         lines: whether there is room for lines between elements.
         sparse: whether the wrong elements are so small and few that they need an outline to be seen.
-        titles: (row, column, expected, got) of the first wrong elements, both sides in words.
+        titles: (row, column, expected, got) of the first wrong elements, both sides in words; of elements that were not written, ``got``
+            says so.
     """
 
     instance: int
@@ -116,9 +120,9 @@ def failing_array(failure: Failure, place: int = 0) -> FailingArray:
 
 
 def allowed(bounds: Bounds) -> str:
-    """Return the interval of allowed values and its origin."""
-    text = f"allowed {number(bounds.low)} to {number(bounds.high)}, true value {number(bounds.center)}"
-    return f"{text}, bound {number(bounds.bound)}, S {number(bounds.magnitude)}" if isinstance(bounds, EnvelopeBounds) else text
+    """Return the interval of allowed values and its origin, with few digits; the journal has all."""
+    text = f"allowed {bounds.low:.6g} to {bounds.high:.6g}, true value {bounds.center:.6g}"
+    return f"{text}, bound {bounds.bound:.3g}, S {bounds.magnitude:.6g}" if isinstance(bounds, EnvelopeBounds) else text
 
 
 def _tensor(tensor: TensorMap, matrix: FailingMatrix, name: str) -> str:
@@ -142,23 +146,24 @@ def _picture(mismatch: Mismatch, matrix: FailingMatrix, instance: int) -> Pictur
     masks = bit_masks(matrix.instances[instance])
     wrong = sum(mask.bit_count() for mask in masks)
     cell = min(CELL_PIXELS, PICTURE_PIXELS / max(rows, columns))
+    width, height = max(cell, LEAST_PIXELS / columns), max(cell, LEAST_PIXELS / rows)
     return Picture(
         instance,
         rows,
         columns,
-        round(cell * columns, 1),
-        round(cell * rows, 1),
+        round(width * columns, 1),
+        round(height * rows, 1),
         wrong,
         _path(masks, columns),
-        _ticks(rows, cell),
-        _ticks(columns, cell),
+        _ticks(rows, height),
+        _ticks(columns, width),
         cell >= LINES_PIXELS,
         cell < LINES_PIXELS and wrong * 20 <= rows * columns,
-        _titles(matrix, masks) if instance == mismatch.instance else (),
+        _titles(matrix, masks, mismatch.kind) if instance == mismatch.instance else (),
     )
 
 
-def _titles(matrix: FailingMatrix, masks: Sequence[int]) -> list[tuple[int, int, str, str]]:
+def _titles(matrix: FailingMatrix, masks: Sequence[int], kind: MismatchKind) -> list[tuple[int, int, str, str]]:
     """Return both sides of the wrong elements of the first wrong instance, if their bits are recorded."""
     columns = matrix.shape[1]
     recorded = min(len(matrix.expected), len(matrix.got))
@@ -169,6 +174,8 @@ def _titles(matrix: FailingMatrix, masks: Sequence[int]) -> list[tuple[int, int,
         if row * columns + column < recorded
     ][:TITLED_ELEMENTS]
     expected, got = (_words([side[index] for index in indices], matrix.component) for side in (matrix.expected, matrix.got))
+    if kind == UNWRITTEN:
+        got = [UNWRITTEN] * len(indices)
     return [(*divmod(index, columns), want, have) for index, want, have in zip(indices, expected, got, strict=True)]
 
 

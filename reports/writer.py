@@ -20,6 +20,7 @@ from reports import html
 from reports.case_files import case_folder, family_files, readable_casebook
 from reports.case_page import CasePage, turns
 from reports.case_sources import case_source
+from reports.case_walk import Walks
 from reports.causes import Cause, causes
 from reports.causes.document import document as box
 from reports.commands import commands
@@ -114,7 +115,7 @@ def _case_pages(
     past: History | None,
 ) -> Iterator[CasePage]:
     """Yield the contents of each case's page, each once."""
-    neighbours, place = Neighbours(run.results), dict(turns(list(pages)))
+    neighbours, place, walks = Neighbours(run.results), dict(turns(list(pages))), Walks(casebook)
     for result in whole_results(run, pages.keys()):
         yield CasePage(
             result,
@@ -124,6 +125,7 @@ def _case_pages(
             case_source(result, casebook),
             issues.get(result.known),
             past.of(result.id) if past is not None else (),
+            walks.first(result),
             summary.defects,
         )
 

@@ -21,6 +21,7 @@ JOBS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "report": "write the reports of a run, and print the causes of its failures",
             "schema": "print the JSON schema of the results of a run",
             "show": "show a case: parameters, requirements, shader, inputs, expected results",
+            "blame": "gather evidence of whose fault a failure is",
             "minimise": "find the smallest case that fails in the same way",
             "repro": "write a folder that reproduces a case without the suite",
             "picture": "draw which elements of a tensor a case accesses",

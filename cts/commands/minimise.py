@@ -14,6 +14,7 @@ from pathlib import Path
 
 from cts.commands.context import root
 from cts.commands.options import add
+from cts.commands.repro import next_steps
 from cts.devices.spec import DeviceSpec
 from cts.engine.plan import at_least_one, checked_settings, seconds_of
 from cts.engine.runner import judge
@@ -23,6 +24,7 @@ from cts.minimise.data import Fewest, fewest
 from cts.minimise.ending import BAD, Ending, ending_of
 from cts.minimise.search import Budget
 from cts.minimise.walk import SAYS_NOTHING, Finding, Part, Smallest, Walk
+from cts.printable import printable_path
 from cts.repro.folder import README
 from generators.casebook import Case, CaseKind, load_case
 from generators.errors import CtsError
@@ -78,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
                 lambda what, end: show(what, end, alike=smallest.ending.is_like(end)),
             )
         print("\n".join(_report(case, smallest, left, settings)))
+        print("\n".join(take_away(smallest, left, settings, options.out)))
         print(f"{budget.used} runs in {time.monotonic() - begin:.1f} s", file=sys.stderr)
     finally:
         holder.close()
@@ -124,8 +127,20 @@ def _report(first: Case, smallest: Smallest, left: Fewest | None, settings: Sett
         lines += [f"  elements of {name} that are not zero: {some} of {all_}" for name, (some, all_) in left.elements.items()]
         if not left.complete:
             lines.append("  the budget ran out before all data were tried: give more --runs or a longer --time-limit")
-    lines.append(f"  reproduce: cts repro '{smallest.case.id}' DIR --device {shlex.quote(settings.spec.selector)}")
     return lines
+
+
+def take_away(smallest: Smallest, left: Fewest | None, settings: Settings, out: Path | None) -> list[str]:
+    """Return the commands that reproduce the best result: the one dispatch if there is one, otherwise the smallest case."""
+    if out is not None:
+        return [f"  reproduced in {printable_path(out)}"]
+    device = f"--device {shlex.quote(settings.spec.selector)}"
+    if settings.front_end != "spirv":
+        device += f" --front-end {settings.front_end}"
+    whole = f"cts repro '{smallest.case.id}' DIR {device}"
+    if left is None:
+        return [f"  reproduce: {whole}"]
+    return [f"  reproduce this dispatch: cts minimise '{smallest.case.id}' {device} --out DIR", f"  or the whole case: {whole}"]
 
 
 def _words(finding: Finding, ending: Ending) -> str:
@@ -154,3 +169,5 @@ def _write(folder: Path, smallest: Smallest, left: Fewest | None, settings: Sett
         again = Again(f"cts minimise '{case.id}' --device DEVICE", "finding this dispatch once more")
         write_arrangement(case.id, again, left.program, plan, folder, settings.front_end, Grounds(rules(case, plan), case.disputed))
     print(folder / README)
+    for line in next_steps(folder):
+        print(line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from cts.commands.context import casebook, root
@@ -21,8 +21,9 @@ from cts.kinds.kernel import arrange
 from cts.kinds.kernel_reproduction import write_outcomes
 from cts.kinds.table import KINDS
 from cts.printable import printable_path
-from cts.repro.c_program import COMPILE, PROGRAM
+from cts.repro.bisection import BISECTION
 from cts.repro.folder import README, RESULT, add_result
+from cts.repro.program_files import COMPILE, PROGRAM
 from cts.verdict.codes import Reason
 from cts.verdict.known_failures import known_failures
 from generators.casebook import CaseKind, build, load_case
@@ -79,7 +80,8 @@ def run(options: argparse.Namespace) -> int:
     if not options.device:
         KINDS[case.definition.kind].reproduce(case, folder, checked_front_end(options.front_end))
         print(folder / README)
-        _say_how_to_run(folder)
+        for line in next_steps(folder):
+            print(line)
         return 0
     settings = checked_settings({**vars(options), "tier": None, "embedded_mapping": None, "isolation": None})
     KINDS[case.definition.kind].reproduce(case, folder, settings.front_end)
@@ -112,11 +114,13 @@ def run(options: argparse.Namespace) -> int:
     print(f"{result.verdict} on {result.device}{why}")
     if result.message not in ("", result.reason):
         print(shortened(result.message, printable_path(folder / RESULT)))
-    _say_how_to_run(folder)
+    for line in next_steps(folder):
+        print(line)
     return 0 if result.verdict in PASSING else 1
 
 
-def _say_how_to_run(folder: Path) -> None:
-    """Print the command that compiles and runs the folder's program, if there is one."""
+def next_steps(folder: Path) -> Iterator[str]:
+    """Yield the commands that run the folder's program, and that bisect a driver with it, if there is one."""
     if (folder / PROGRAM).is_file():
-        print(f"next: cd {shlex.quote(printable_path(folder))} && {COMPILE} && ./repro")
+        yield f"next: cd {shlex.quote(printable_path(folder))} && {COMPILE} && ./repro"
+        yield f"or, in a driver's repository: git bisect run {shlex.quote(printable_path(folder.resolve() / BISECTION))} BUILD COMMAND"

@@ -24,6 +24,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spirv", action="store_true", help="the disassembly of the module that the suite assembles")
     parser.add_argument("--inputs", action="store_true", help="operands and input data of every subcase")
     parser.add_argument("--expected", action="store_true", help="the permitted contents of memory after every subcase")
+    element = parser.add_argument_group("one element, followed back from its store to the bytes that it was made from")
+    element.add_argument("--element", metavar="ROW,COL", help="the element of a matrix that a subcase stores")
+    element.add_argument("--subcase", metavar="N", help="number or name of the subcase (default: the first, or the first that fails)")
+    element.add_argument(
+        "--instance", metavar="N", type=int, help="number of the scope instance or invocation (default: 0, or the first wrong one)"
+    )
+    element.add_argument("--array", metavar="NAME", help="the array that holds it (default: the first that the subcase writes)")
+    add(element, "--device", "run the case on this device, and show what came back and where the suspected defect leaves the way")
     add(parser, "--json")
 
 
@@ -33,6 +41,10 @@ def run(options: argparse.Namespace) -> int:
         _show_family(family, options.json)
         return 0
     case = load_case(root(options), options.case)
+    if options.element:
+        from cts.commands.show_element import show_element
+
+        return show_element(case, options)
     details = shown(case, [name for name in _SECTIONS if getattr(options, name)])
     if options.json:
         head = {"id": case.id, "family": case.family, "parameters": case.named, "requirements": case.requirements}

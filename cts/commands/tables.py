@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from cts.blame.evidence import Step
+from cts.blame.rules import DOUBTS, RULES
 from cts.commands import JOBS
 from cts.engine.options import OPTIONS
 from cts.journal.json_schema import records, rows
@@ -127,6 +129,19 @@ def _options(casebook: Casebook) -> str:  # noqa: ARG001 (every table gets it)
     return _markdown(("option", "meaning"), rows)
 
 
+def _blame(name: str) -> Callable[[Casebook], str]:
+    """Return a table of ``cts blame``, which is the same for every casebook."""
+    steps = ((f"`{step}`", step.what) for step in Step)
+    rules = ((f"`{rule.id}`", rule.party, rule.confidence.name.lower(), rule.sentence) for rule in RULES)
+    doubts = ((f"`{doubt.id}`", str(doubt.levels), doubt.sentence) for doubt in DOUBTS)
+    made = {
+        "steps": _markdown(("step", "what it tries"), steps),
+        "rules": _markdown(("rule", "whose fault", "confidence", "conclusion"), rules),
+        "doubts": _markdown(("doubt", "levels", "because"), doubts),
+    }[name]
+    return lambda _: made
+
+
 def _of_journal(name: str) -> Callable[[Casebook], str]:
     """Return the table of an object of the journal, which is the same for every casebook."""
     return lambda _: _markdown((f"{name}: field", "meaning"), ((names, _code(meaning)) for names, meaning in rows(records()[name])))
@@ -147,6 +162,7 @@ TABLES: Mapping[str, Callable[[Casebook], str]] = MappingProxyType(
         "commands": _commands,
         "options": _options,
         "parameters": _parameters,
+        **{f"blame {name}": _blame(name) for name in ("steps", "rules", "doubts")},
         **{f"journal, {name}": _of_journal(name) for name in records()},
     }
 )

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from generators.casebook.document import Element, read_document
+from generators.document import Element, read_document
 from generators.errors import CasebookError
 
 FILE = Path(__file__).with_name("glossary.yaml")

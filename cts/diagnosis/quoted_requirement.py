@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import cts.defects
 from cts.verdict.failure import Fit, Match, Mismatch
-from generators.casebook.document import read_document
+from generators.document import read_document
 from generators.program.program import Program
 from generators.program.walking import flattened
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from cts.devices.capabilities import STATED_FEATURES
 from cts.devices.device import DeviceDescription, DeviceError, MatrixRow, VectorRow
 from cts.printable import quoted
-from generators.casebook.document import Element, read_document
+from generators.document import Element, read_document
 from generators.errors import CasebookError
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, Scope
 

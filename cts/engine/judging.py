@@ -207,9 +207,9 @@ class Judging:
         yield Judged(result, start)
 
     def _settles(self, result: CaseResult, case: Case) -> bool:
-        """Tell whether a known failure needs no second run alone. Where nothing runs on a device, no other process can cause one."""
-        known = self._settings.known
-        if self._settings.description.compiles_only and known.judged(result, case).verdict is Verdict.KNOWN_FAIL:
+        """Tell whether a known failure needs no second run alone. Where there is no device to share, no other process can cause one."""
+        known, description = self._settings.known, self._settings.description
+        if (description.compiles_only or description.modelled) and known.judged(result, case).verdict is Verdict.KNOWN_FAIL:
             return True
         return known.settles(result, case)
 

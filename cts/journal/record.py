@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -31,29 +31,54 @@ codes, calls known failures ``expected_fail``, and explains a failure only in wo
 MOST_BYTES = 16 << 20
 """The longest line that is read: JSON needs up to 25 times its size in memory."""
 
+MOST_WRITTEN = 64 << 10
+"""The longest line that is written for a result, in bytes, unless its bare facts are longer. A broken driver fails thousands of cases, and
+nobody reads the thousandth wrong element of one."""
+
 Json = dict[str, Any]
 
 SEVERAL_LINES = frozenset({"message", "driver_messages"})
 """Fields whose text may have several lines."""
 
-_KEPT = 1 << 20
-"""How many characters of the message are kept if a result is too long."""
+_SHORTER = ((64, 1024, True), (16, 256, True), (16, 0, True), (16, 0, False), (0, 0, False))
+"""What a failure of a result that is too long keeps: how many wrong elements, the bits of how many elements, and whether the masks."""
+
+_KEPT = 8 << 10
+"""How many characters of the message, and of what the driver said, are kept if a result is still too long."""
+
+_KEPT_FAILURES = 32
+"""How many failures are kept if a result is still too long."""
 
 
 def encode(result: CaseResult) -> bytes:
     """Return the line of a result: strict JSON in UTF-8 and a newline. NaN and infinities, which JSON lacks, become strings.
 
-    A result that is too long to be read again loses the elements of its failures; if it is still too long, it keeps only the reason.
+    A result that is longer than MOST_WRITTEN loses elements of its failures, those of the first failure last, and keeps how many are wrong.
+    If that is not enough, it loses the ends of its messages, then its last failures, then all of them.
     """
     line = encode_object(_record(result))
-    if len(line) > MOST_BYTES:
-        brief = replace(
-            result, message=result.message[:_KEPT], driver_messages=(), failures=tuple(failure.brief for failure in result.failures)
-        )
-        line = encode_object(_record(brief))
-        if len(line) > MOST_BYTES:
-            line = encode_object(_record(replace(brief, failures=())))
+    for shorter in _shortened(result):
+        if len(line) <= MOST_WRITTEN:
+            break
+        line = encode_object(_record(shorter))
     return line
+
+
+def _shortened(result: CaseResult) -> Iterator[CaseResult]:
+    """Yield a result with less and less of its failures and messages."""
+    first, rest = result.failures[:1], result.failures[1:]
+    for kept in _SHORTER:
+        rest = tuple(failure.shortened(*kept) for failure in rest)
+        yield replace(result, failures=(*first, *rest))
+    for kept in _SHORTER:
+        first = tuple(failure.shortened(*kept) for failure in first)
+        yield replace(result, failures=(*first, *rest))
+    said = tuple(text[:_KEPT] for text in result.driver_messages[:1])
+    brief = replace(result, message=result.message[:_KEPT], driver_messages=said, failures=(*first, *rest))
+    yield brief
+    yield replace(brief, failures=tuple(failure.brief for failure in brief.failures))
+    yield replace(brief, failures=tuple(failure.brief for failure in brief.failures[:_KEPT_FAILURES]))
+    yield replace(brief, failures=(), statistics={})
 
 
 def encode_object(record: Mapping[str, object]) -> bytes:

@@ -15,9 +15,9 @@ from cts.kinds.conversion import MATRIX, expected_at, given, sizes
 from cts.kinds.kind import Json
 from cts.reference.layout_conversion import evaluate
 from cts.repro import element_sets
-from cts.repro.c_program import PROGRAM
 from cts.repro.conversion_program import conversion_program
 from cts.repro.folder import CONVERSIONS, README, heading, writing
+from cts.repro.program_files import PROGRAM
 from cts.verdict.elements import scatter
 from cts.verdict.expected import Expected
 from cts.verdict.poison import background

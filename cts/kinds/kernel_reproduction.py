@@ -19,8 +19,9 @@ from cts.kinds.kernel import Arrangement, arrange, compile_module
 from cts.printable import portable_name
 from cts.repro import element_sets
 from cts.repro.amber import SCRIPT, SUBGROUP_SIZE, amber_script
-from cts.repro.c_program import PROGRAM, Run, c_program
+from cts.repro.c_program import Run, c_program
 from cts.repro.folder import DESCRIPTION, README, heading, writing
+from cts.repro.program_files import PROGRAM
 from cts.verdict.elements import scatter
 from cts.verdict.expected import Expected, Interval, OneOf, ValueSet
 from generators.casebook import Case, build
@@ -415,6 +416,8 @@ received values; its last line is the verdict. It ends with 0 if all is right, 1
 supports the shader.
 
     cc -o repro repro.c -lvulkan -lm && ./repro
+
+`git bisect run bisect.sh BUILD COMMAND` finds the commit of a driver that broke it: see the head of `bisect.sh`.
 """
 
 _NO_PROGRAM = """There is no `repro.c`: {without}. `kernel.json` says how to write one.

@@ -15,8 +15,8 @@ from cts.journal.atomic import write_text
 from cts.kinds.kind import Json, Stopwatch, not_supported
 from cts.kinds.property_rules import RULES, Commanded, PropertyRule
 from cts.kinds.required_support import REQUIRED_SUPPORT
-from cts.repro.c_program import PROGRAM
 from cts.repro.folder import README, heading, writing
+from cts.repro.program_files import PROGRAM
 from cts.repro.query_program import query_program
 from cts.verdict.codes import Code, Reason
 from cts.verdict.effort import Effort

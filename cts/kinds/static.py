@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,13 @@ from cts.validators.validator import Answer, Validator
 from cts.verdict.codes import Code, Reason
 from cts.verdict.effort import Effort
 from cts.verdict.verdict import Judgement, Verdict
-from generators.casebook import Case, build_module
+from generators.casebook import Case, Parameter, build_module
 from generators.digests import digest
 from generators.message_pattern import BETWEEN, MessagePattern
 from generators.module_check import ModuleCheck
+
+_CONTEXT = 2
+"""How many equal instructions the difference of two modules shows around unequal ones."""
 
 
 def judge(
@@ -79,6 +84,38 @@ def show(case: Case, wanted: Collection[str]) -> Json:
     if "spirv" in wanted:
         shown["spirv"] = module_text(check.module)
     return shown
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the difference between two modules: ``mark`` is ``+`` in the broken module, ``-`` in the legal one, a space in both, and
+    empty where equal lines are left out."""
+
+    mark: str
+    text: str
+
+
+def difference(case: Case) -> tuple[Line, ...]:
+    """Return how the broken module of a rule differs from the legal one, as instructions; empty if the case has no such pair, or if one of
+    the modules cannot be disassembled."""
+    if case.named.get("form") != "broken":
+        return ()
+    from generators.spirv.disassemble import instruction_lines
+    from generators.spirv.reader import NotSpirv
+
+    legal = replace(case, labels=tuple("legal" if one.name == "form" else label for one, label in _labelled(case)))
+    try:
+        one, other = (instruction_lines(build_module(form).module) for form in (legal, case))
+    except NotSpirv:
+        return ()
+    found = []
+    for line in list(unified_diff(one, other, n=_CONTEXT, lineterm=""))[2:]:
+        found.append(Line("", "") if line.startswith("@@") else Line(line[0], line[1:]))
+    return tuple(found[1:])
+
+
+def _labelled(case: Case) -> Iterator[tuple[Parameter, str]]:
+    return zip(case.definition.parameters, case.labels, strict=True)
 
 
 def lines(shown: Mapping[str, Any]) -> Iterator[str]:

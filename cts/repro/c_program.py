@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-import jinja2
 import numpy as np
 
 from cts.devices.capabilities import (
@@ -22,6 +19,7 @@ from cts.devices.capabilities import (
 from cts.devices.kernel_needs import module_needs
 from cts.devices.module_needs import ModuleNeeds
 from cts.repro.feature_structures import FeatureStructure, feature_structures, structure_of
+from cts.repro.program_files import template
 from generators.errors import Lack, NotExpressible
 from generators.kernel import Dispatch, Kernel
 from generators.spirv.assemble import assemble
@@ -29,9 +27,6 @@ from generators.spirv.covering_triangle import CORNERS, COVERING_TRIANGLE
 from generators.spirv.empty_shaders import empty_shader
 from generators.stages import Draw
 from generators.types import Scope
-
-PROGRAM = "repro.c"
-COMPILE = "cc -o repro repro.c -lvulkan -lm"
 
 _IF_THERE = ("subgroupSizeControl", "computeFullSubgroups", "shaderSubgroupExtendedTypes", "scalarBlockLayout")
 """Features that a program enables if the device has them."""
@@ -88,6 +83,7 @@ def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Seq
     pushed = -(-first.push_constant_bytes // 4) * 4
     return template("kernel.c.jinja").render(
         id=id_,
+        named=True,
         **_stage(first.draw),
         about=about,
         **used.chained(),
@@ -241,7 +237,11 @@ class Features:
     def require_extensions(self) -> None:
         """Require all extensions."""
         for extension in sorted(self._extensions):
-            name = next(one.name for one in feature_structures() if one.extension == extension)
+            name = next((one.name for one in feature_structures() if one.extension == extension), None)
+            if name is None:
+                raise NotExpressible(
+                    Lack.PROGRAM_FEATURES, f"it needs {extension}, whose structure of features cts/repro/feature_structures.yaml lacks"
+                )
             self.required.append(Condition(f"has->{name}.sType", f"extension {extension}"))
 
     def require_of_pipeline(self, feature: str) -> None:
@@ -318,20 +318,3 @@ def _require_capabilities(used: Features, needs: ModuleNeeds) -> None:
             continue
         for alternatives in CAPABILITY_FEATURES[capability]:
             used.require(alternatives)
-
-
-@cache
-def template(name: str) -> jinja2.Template:
-    """Return the template ``name`` of this folder: C, with ``@{…}@`` for values and ``//%`` before statements."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        variable_start_string="@{",
-        variable_end_string="}@",
-        line_statement_prefix="//%",
-        comment_start_string="{{#",
-        comment_end_string="#}}",
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-    return environment.get_template(name)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cts.repro.c_program import Features, template
+from cts.repro.c_program import Features
+from cts.repro.program_files import template
 from generators.layout_conversion import LayoutConversion
 
 _EXTENSION = "VK_NV_cooperative_vector"

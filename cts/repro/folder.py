@@ -12,6 +12,8 @@ from pathlib import Path
 from cts.journal.atomic import write_text
 from cts.journal.record import encode
 from cts.printable import printable_path
+from cts.repro.bisection import BISECTION, write_bisection
+from cts.repro.program_files import PROGRAM
 from cts.verdict.failure import explanations
 from cts.verdict.verdict import CaseResult
 from generators.errors import CannotWrite
@@ -20,18 +22,21 @@ README = "README.md"
 DESCRIPTION = "kernel.json"
 CONVERSIONS = "conversions.json"
 RESULT = "result.json"
+BLAME = "blame.json"
 
 _SHADERS = ("shader.comp", "shader.frag", "shader.vert")
 _FILES = (
     DESCRIPTION,
     CONVERSIONS,
     RESULT,
+    BLAME,
     "module.spv",
     "module.spvasm",
     *_SHADERS,
     "no-shader.txt",
-    "repro.c",
+    PROGRAM,
     "repro",
+    BISECTION,
     "repro.amber",
 )
 _TOLD_LINES, _TOLD_ELEMENTS = 12, 4
@@ -58,6 +63,8 @@ def writing(folder: Path, case_id: str) -> Iterator[None]:
             raise CannotWrite(f"{printable_path(folder)} is not empty and holds no earlier reproduction; name another folder")
         write_text(folder / README, f"{heading(case_id)}\n")
         yield
+        if (folder / PROGRAM).is_file():
+            write_bisection(folder, case_id)
     except OSError as error:
         raise CannotWrite(f"cannot write {folder}: {error.strerror}; name another folder") from error
 
@@ -73,11 +80,24 @@ def add_result(folder: Path, result: CaseResult) -> None:
     Raises:
         CannotWrite: a file cannot be written.
     """
+    _add(folder, RESULT, json.dumps(json.loads(encode(result)), indent=2), f"## What happened\n\n{_told(result)}")
+
+
+def add_blame(folder: Path, evidence: str, section: str) -> None:
+    """Add evidence of whose fault the failure is: as JSON, and a section of the README, after the heading.
+
+    Raises:
+        CannotWrite: a file cannot be written.
+    """
+    _add(folder, BLAME, evidence, f"{section}\nAll of it is in `{BLAME}`.\n")
+
+
+def _add(folder: Path, file: str, document: str, section: str) -> None:
     try:
-        (folder / RESULT).write_text(json.dumps(json.loads(encode(result)), indent=2) + "\n", encoding="utf-8")
+        (folder / file).write_text(f"{document}\n", encoding="utf-8")
         readme = folder / README
         first, _, rest = readme.read_text(encoding="utf-8").partition("\n")
-        write_text(readme, f"{first}\n\n## What happened\n\n{_told(result)}{rest}")
+        write_text(readme, f"{first}\n\n{section}{rest}")
     except OSError as error:
         raise CannotWrite(f"cannot write {folder}: {error.strerror}; name another folder") from error
 
@@ -90,7 +110,10 @@ def _told(result: CaseResult) -> str:
         first = result.failures[0]
         mismatch = first.mismatch
         lines = [f"subcase {first.subcase}: {mismatch.summary}"]
-        lines += [f"  ({one.row}, {one.column}) at byte {one.offset}: {one}" for one in mismatch.elements[:_TOLD_ELEMENTS]]
+        lines += [
+            f"  ({one.row}, {one.column}) at byte {one.offset}: {one.described(mismatch.kind)}"
+            for one in mismatch.elements[:_TOLD_ELEMENTS]
+        ]
         lines += [f"  matches: {sentence}" for sentence in explanations(first.matches)]
     else:
         lines = (result.message or result.reason).splitlines()[:_TOLD_LINES]

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from cts.devices.property_commands import COMMANDS, POISON, PropertyCommand
-from cts.repro.c_program import template
 from cts.repro.feature_structures import FeatureStructure, structure_of
+from cts.repro.program_files import template
 from generators.errors import Lack, NotExpressible
 from generators.property_query import PropertyQuery
 

@@ -12,7 +12,7 @@ from typing import cast
 from cts.front_ends import FrontEnd
 from generators.casebook import Case
 from generators.casebook.cases import violated
-from generators.casebook.document import Element, read_document
+from generators.document import Element, read_document
 
 FILE = Path(__file__).with_name("twins.yaml")
 

@@ -270,7 +270,10 @@ def format_mismatch(mismatch: Mismatch, diagnosis: Sequence[str] = (), quotes: S
     several = mismatch.matrix is not None and mismatch.matrix.instance_count > 1
     places = [(f"instance {e.instance} " if several else "") + f"({e.row}, {e.column})" for e in listed]
     width = max(map(len, places), default=0)
-    lines.extend(f"  {place:<{width}} at byte {element.offset}: {element}" for place, element in zip(places, listed, strict=True))
+    lines.extend(
+        f"  {place:<{width}} at byte {element.offset}: {element.described(mismatch.kind)}"
+        for place, element in zip(places, listed, strict=True)
+    )
     if mismatch.matrix is not None and mismatch.count > len(listed):
         lines.append(f"  … and {mismatch.count - len(listed)} more")
     if mismatch.grounds:

@@ -17,6 +17,12 @@ from generators.types import COMPONENT_TYPES
 MismatchKind = Literal["wrong value", "not written", "padding overwritten", "stray write", "permitted, not expected"]
 """The kinds of mistakes in elements or bytes. The last one breaks no rule."""
 
+UNWRITTEN: MismatchKind = "not written"
+"""The kind of elements that still have the bits from before the dispatch. These bits say nothing, so reports do not show them."""
+
+SHORT_INSTANCES = 4
+"""How many scope instances with wrong elements a shortened failure keeps."""
+
 Number = float | int | str
 """A value that JSON can hold: infinities and NaN are strings."""
 
@@ -102,15 +108,25 @@ class WrongElement:
         """Return the bits that came back, and their value."""
         return words(self.got_bits, COMPONENT_TYPES[self.component])
 
-    def __str__(self) -> str:
-        wanted = " or ".join((self.nearest, *(words(bits, COMPONENT_TYPES[self.component]) for bits in self.others)))
-        got = self.returned
+    @property
+    def wanted(self) -> str:
+        """Return the allowed values."""
+        every = " or ".join((self.nearest, *(words(bits, COMPONENT_TYPES[self.component]) for bits in self.others)))
         if self.bounds is None:
-            return f"expected {wanted}, got {got}"
-        wanted = f"in [{number(self.bounds.low)}, {number(self.bounds.high)}], nearest {wanted}"
-        if not isinstance(self.bounds, EnvelopeBounds):
-            return f"expected {wanted}, got {got}"
-        return f"expected {wanted}{self.bounds}; got {got}{self.bounds.distance(self.got)}"
+            return every
+        interval = f"in [{number(self.bounds.low)}, {number(self.bounds.high)}], nearest {every}"
+        return f"{interval}{self.bounds}" if isinstance(self.bounds, EnvelopeBounds) else interval
+
+    def described(self, kind: MismatchKind) -> str:
+        """Return both sides, for a mismatch of a kind."""
+        if kind == UNWRITTEN:
+            return f"expected {self.wanted}, {UNWRITTEN}"
+        if isinstance(self.bounds, EnvelopeBounds):
+            return f"expected {self.wanted}; got {self.returned}{self.bounds.distance(self.got)}"
+        return f"expected {self.wanted}, got {self.returned}"
+
+    def __str__(self) -> str:
+        return self.described("wrong value")
 
 
 @dataclass(frozen=True)
@@ -120,7 +136,7 @@ class FailingMatrix:
     Attributes:
         shape, component: rows and columns, and the name of the type.
         wrong: the wrong elements of each row of the first wrong instance, as hexadecimal masks with bit 0 for column 0.
-        expected, got: the bits of that instance's first 4096 elements in hexadecimal, row by row.
+        expected, got: the bits of that instance's first 4096 elements in hexadecimal, row by row; of fewer if the line would be too long.
         instances, instance_count: the masks of each instance that has wrong elements, by its number; how many instances there are.
 
     Raises:
@@ -177,7 +193,7 @@ class Mismatch:
         instance: the first scope instance that has wrong elements.
         count, total: how many elements (bytes for padding and strays) are wrong, and how many there are, in all instances.
         pattern: which of them are wrong, for people.
-        elements: the first 512 wrong elements.
+        elements: the first 512 wrong elements; fewer if the line would be longer than 64 KB.
         matrix: the matrix with all wrong elements; None for bytes.
         grounds: why a computed float must have this one value, for people.
         requirement, position: ids of the requirement and of the position on which the expectation depends; absent for bytes, or if there
@@ -277,6 +293,22 @@ class Failure:
     tensor: TensorMap | None = None
     machine: MachineWalk | None = None
     unreadable: str = ""
+
+    def shortened(self, elements: int, bits: int, masks: bool) -> Failure:
+        """Return the failure with at most so many of its wrong elements.
+
+        Args:
+            elements: the maximum.
+            bits: the maximum number of elements of the matrix whose bits it keeps.
+            masks: whether it keeps which elements of the first wrong instances are wrong.
+        """
+        mismatch, matrix = self.mismatch, self.mismatch.matrix
+        if matrix is not None and masks:
+            first = {instance: matrix.instances[instance] for instance in list(matrix.instances)[:SHORT_INSTANCES]}
+            matrix = replace(matrix, expected=matrix.expected[:bits], got=matrix.got[:bits], instances=first)
+        elif matrix is not None:
+            matrix = FailingMatrix(matrix.shape, matrix.component)
+        return replace(self, mismatch=replace(mismatch, elements=mismatch.elements[:elements], matrix=matrix))
 
     @property
     def brief(self) -> Failure:

@@ -18,7 +18,7 @@ from cts.verdict.effort import Budget, Effort
 from cts.verdict.failure_lists import FAILS, FLAKES, SKIPS, Expressions, FailureList, ListError, read_expressions, read_fails
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, Casebook, find_case
-from generators.casebook.document import Element, read_document
+from generators.document import Element, read_document
 from generators.errors import CasebookError
 
 FOLDER = Path("golden", "known_failures")

@@ -9,7 +9,7 @@ from typing import Any
 
 from generators.casebook.builders import Builder
 from generators.casebook.constraints import Constraint, Exclusion, Predicate
-from generators.casebook.document import Element
+from generators.document import Element
 from generators.casebook.parameters import Parameter
 from generators.parameters.declaration import Declaration, declarations
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from generators.casebook.conditions import ConditionReader, ConstraintText, compile_constraints
 from generators.casebook.constraints import FORBIDDEN, UNASSIGNED, Assignment, Choices, Completion, Constraint
-from generators.casebook.document import Element
+from generators.document import Element
 from generators.casebook.parameters import Parameter
 from generators.casebook.requirements import Requirement
 

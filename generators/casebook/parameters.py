@@ -9,7 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from generators.casebook.document import Element
+from generators.document import Element
 from generators.errors import CasebookError
 from generators.parameters.declaration import Declaration, NotAValue
 from generators.property_rows import RowKind, check_row

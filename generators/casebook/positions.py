@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from generators.casebook.document import read_document
+from generators.document import read_document
 from generators.casebook.requirements import cases_folder
 
 FILE = "positions.yaml"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from generators.casebook.document import Element, read_document
+from generators.document import Element, read_document
 from generators.errors import CasebookError
 
 _ID = re.compile(r"[A-Z][A-Z0-9]*-[A-Z0-9]+-[0-9]{2}")

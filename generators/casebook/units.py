@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from generators.casebook.conditions import ConstraintText
-from generators.casebook.document import read_document
+from generators.document import read_document
 from generators.casebook.parameters import Parameter
 from generators.casebook.requirements import cases_folder
 from generators.errors import CasebookError

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from generators.casebook import Family
-from generators.casebook.document import Element, read_document
+from generators.document import Element, read_document
 from generators.casebook.parameters import read_parameters
 from generators.parameters.declaration import declarations, declarations_in_ids, parameter
 from tests.suite import casebook

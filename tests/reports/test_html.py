@@ -74,8 +74,10 @@ def test_every_page_is_well_formed_with_unique_ids(pages):
 
 
 def test_no_page_needs_a_network(pages):
-    for text in pages.values():
-        assert not re.search(r"(https?:)?//\w+\.", re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL))
+    for page in pages.values():
+        # The reader may follow a link to a public document.
+        text = re.sub(r'<a class="outside" href="https://[^"]+"|<script.*?</script>', "", page, flags=re.DOTALL)
+        assert not re.search(r"(https?:)?//\w+\.", text)
         assert "@import" not in text
 
 
@@ -83,6 +85,8 @@ def test_every_link_leads_somewhere(report):
     for path in report.rglob("*.html"):
         text = path.read_text()
         for link in Page(text).links:
+            if link.startswith("https://"):
+                continue
             file, _, anchor = link.partition("#")
             target = (path.parent / file).read_text() if file else text
             assert not anchor or f'id="{anchor.partition("?")[0]}"' in target
@@ -154,7 +158,7 @@ def test_a_failure_page_tells_how_to_run_the_case_again(pages):
 
 def test_a_failure_page_has_the_text_of_its_requirements(pages):
     text = next(text for name, text in pages.items() if name.startswith("load_store"))
-    assert re.search(r"KHR-LOAD-03</a></dt><dd>With RowMajorKHR .*\(Cooperative Matrix Layout\)", text)
+    assert re.search(r"KHR-LOAD-03: With RowMajorKHR .*\(SPV_KHR_cooperative_matrix, Cooperative Matrix Layout\)", words(text))
 
 
 def test_a_failure_page_has_the_positions_that_its_verdict_rests_on(pages):

@@ -13,6 +13,7 @@ from generators.casebook import load_casebook
 from reports import summarise, write
 from reports.case_page import turns
 from reports.case_sources import UNKNOWN, case_source
+from reports.case_walk import WALKS
 from reports.html import pages
 from reports.known_issues import known_issues
 from tests.suite import REPOSITORY
@@ -75,7 +76,16 @@ def test_the_failure_and_how_to_run_it_again_come_before_everything_else(example
     line = example.record(MULADD, parameters=PARAMETERS)
     example.fail(line, example.failure(16, 16, lambda row, column: row != column))
     _, (page,) = written(line)
-    places = [page.index(words) for words in ("✗ Fail", "Run it again", "The case", "Wrong value in", "more elements", "The shader")]
+    parts = (
+        "✗ Fail",
+        "have a wrong value",
+        "Probably at fault",
+        "What explains it",
+        "Wrong value in",
+        "more elements",
+        "Point at an element",
+    )
+    places = [page.index(words) for words in (*parts, "Run it again", "The case", "The shader", "The run", "Front end")]
     assert places == sorted(places)
     assert len(re.findall(r"0x[0-9a-f]{4} \(", page[: page.index("more elements")])) == 2 * 8
 
@@ -137,3 +147,70 @@ def test_names_that_are_not_ids_of_requirements_are_also_file_names(example, wri
     written(example.record("a[1]", requirements=["../../x", "A" * 300]))
     assert len(list((tmp_path / "requirements").iterdir())) == 2
     assert not (tmp_path.parent / "x.html").exists()
+
+
+STATIC_RULE = "static_load_store[rule:store_stride_0/form:broken]"
+
+
+def test_a_page_of_a_static_rule_shows_the_instruction_that_breaks_it(example, written):
+    _, (page,) = written(example.record(STATIC_RULE, "fail", code="fail.accepted", parameters={}))
+    difference = page.partition("The module beside the nearest legal one")[2].partition("Run it again")[0]
+    assert re.search(r"^\+ +OpCooperativeMatrixStoreKHR .* %uint_0$", difference, re.MULTILINE)
+    assert re.search(r"^- +%\d+ = OpCooperativeMatrixLoadKHR .* %uint_0$", difference, re.MULTILINE)
+
+
+def test_a_legal_module_has_no_difference(example, written):
+    _, (page,) = written(example.record("static_load_store[rule:store_stride_0]", "fail", code="fail.rejected", parameters={}))
+    assert "nearest legal one" not in page
+
+
+def test_elements_that_were_not_written_show_no_value(example, written):
+    line = example.record(MULADD, parameters=PARAMETERS)
+    example.fail(line, example.failure(16, 16, lambda row, column: row == 3, "not written"))
+    _, (page,) = written(line)
+    values = page.partition("The first 8")[2].partition("more elements")[0]
+    assert values.count("not written") == 8
+    assert len(re.findall(r"0x[0-9a-f]{4} \(", values)) == 8
+
+
+def test_the_nearest_passes_lead_to_their_lines_in_the_list(example, written, tmp_path):
+    passed = example.record(MULADD.replace("exact", "wrap"), parameters=PARAMETERS | {"data": "wrap"})
+    written(example.record(MULADD, "crash", parameters=PARAMETERS), passed)
+    text = next((tmp_path / "failures").iterdir()).read_text()
+    assert f'href="../index.html#cases?words=%22{passed["id"].replace("[", "%5B").replace(":", "%3A")[:20]}' in text
+
+
+REUSE = "muladd[row:8x8x16.f16.f16.f32.f32/data:exact/form:reuse/layouts:cccc]"
+
+
+def reused(example, **changes):
+    """Return a failure of REUSE in element (3, 5) of its first result."""
+    found = example.failure(8, 8, lambda row, column: (row, column) == (3, 5))
+    found |= {"array": "d0", "what": "again", "subcase": "pattern:kept_width"} | changes
+    for element in found["elements"]:
+        element["instance"] = 0
+    return found
+
+
+def test_a_page_follows_the_first_wrong_element_back(example, written):
+    line = example.record(REUSE, parameters={})
+    example.fail(line, reused(example))
+    _, (page,) = written(line)
+    assert "How element (3, 5) came about" in page
+    assert re.search(r"matrix_a \(3, 0\): a byte \d+", page)
+    assert "--element 3,5 --subcase pattern:kept_width --instance 0 --array d0" in page
+
+
+def test_only_the_first_pages_of_a_kind_of_failure_have_a_walk(example, written):
+    records = [example.record(REUSE, parameters={}, attempt=attempt) for attempt in range(1, WALKS + 3)]
+    for line in records:
+        example.fail(line, reused(example))
+    _, pages = written(*records)
+    assert sum("How element (3, 5) came about" in page for page in pages) == WALKS
+
+
+def test_a_page_of_an_element_that_the_suite_does_not_store_has_no_walk(example, written):
+    line = example.record(REUSE, parameters={})
+    example.fail(line, reused(example, array="elsewhere"))
+    _, (page,) = written(line)
+    assert "came about" not in page

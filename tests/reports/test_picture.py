@@ -96,3 +96,16 @@ def test_an_interval_names_its_ends_its_bound_and_the_sum_of_magnitudes(example)
     exact, interval = failing_array(failure_of(record)).elements[1], failing_array(failure_of(record)).elements[0]
     assert allowed(interval.bounds) == "allowed 1.5 to 2.5, true value 2, bound 0.5, S 64"
     assert exact.bounds is None
+
+
+@given(SHAPES)
+def test_a_picture_is_neither_high_nor_too_narrow_to_be_seen(example, shape):
+    record = example.failure(*shape, lambda row, column: True)
+    (picture,) = failing_array(failure_of(record)).pictures
+    assert 24 <= picture.width <= 480
+    assert 24 <= picture.height <= 480
+
+
+def test_a_long_vector_is_as_high_as_a_matrix(example):
+    (picture,) = failing_array(failure_of(example.failure(272, 1, lambda row, column: row % 3 == 0))).pictures
+    assert (picture.width, picture.height) == (24, 480)

@@ -53,9 +53,11 @@ class Ended:
         return "crash" if self.code < 0 else self.output.splitlines()[-1].partition(":")[0]
 
 
-def compiled_and_run(folder: Path) -> Ended:
-    """Compile the program of a folder, allowing no warnings, and run it."""
+def compiled_and_run(folder: Path, *arguments: str) -> Ended:
+    """Compile the program of a folder, allowing no warnings, and run it with further arguments."""
     done = subprocess.run(COMPILE, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    ran = subprocess.run(["./repro", "0", "200"], cwd=folder, capture_output=True, text=True, check=False, env=environment(), timeout=240)
+    ran = subprocess.run(
+        ["./repro", *arguments, "0", "200"], cwd=folder, capture_output=True, text=True, check=False, env=environment(), timeout=240
+    )
     return Ended(ran.returncode, ran.stdout)

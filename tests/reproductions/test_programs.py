@@ -9,8 +9,12 @@ import pytest
 from cts.devices.capabilities import CAPABILITY_FEATURES, DEVICE_FEATURES, FLOAT_MODES
 from cts.devices.vulkan.structures import FEATURES
 from cts.kinds.kernel_reproduction import write_reproduction
+from cts.repro.c_program import Features
 from cts.repro.feature_structures import feature_structures, structure_of
 from generators.casebook import Case, Family, expand, find_case
+from generators.errors import Lack, NotExpressible
+from tests.lavapipe import MATRIX2, needs
+from tests.reproductions.lavapipe import compiled_and_run, obstacle
 from tests.suite import casebook
 
 STATISTICS = ("VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR", "VK_KHR_pipeline_executable_properties")
@@ -116,3 +120,33 @@ def test_dispatches_of_one_submission_have_the_barrier_of_the_case_between_them(
     last = "" if between == "memory" else f"/between:{between}"
     text = program(f"memory_order[component:f16/form:dispatches/storage:storage_buffer{last}]", tmp_path)
     assert structure in text.partition("between_passes(VkCommandBuffer commands)")[2].partition("\n}\n")[0]
+
+
+def test_a_debugger_sees_names_labels_and_frames(tmp_path):
+    text = program(PLAIN, tmp_path)
+    assert all(f"VK_OBJECT_TYPE_{kind}" in text for kind in ("BUFFER", "PIPELINE", "SHADER_MODULE", "DESCRIPTOR_SET", "COMMAND_BUFFER"))
+    assert ": ranges of one buffer" in text
+    assert "begin_label(buffer, one->folder)" in text
+    assert "end_frame(vk.queue)" in text
+
+
+def test_an_extension_that_the_program_does_not_know_is_named():
+    with pytest.raises(NotExpressible, match="VK_EXT_later") as refused:
+        Features({"VK_EXT_later"}).require_extensions()
+    assert refused.value.lack is Lack.PROGRAM_FEATURES
+
+
+@needs(obstacle(*MATRIX2))
+def test_it_runs_as_often_as_it_is_told(tmp_path):
+    program("muladd[row:8x8x8.f16.f16.f32.f32/data:exact]", tmp_path)
+    ended = compiled_and_run(tmp_path, "--loop", "3")
+    assert ended.verdict == "pass"
+    assert "3 of 3 rounds" in ended.output
+
+
+@needs(obstacle(*MATRIX2))
+def test_it_stops_after_the_first_wrong_round(tmp_path):
+    program(PLAIN, tmp_path)
+    ended = compiled_and_run(tmp_path, "--loop", "3")
+    assert (ended.code, ended.verdict) == (1, "fail.value")
+    assert "1 of 3 rounds, the last of them wrong" in ended.output

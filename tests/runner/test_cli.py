@@ -81,6 +81,19 @@ def test_show_as_json_has_all_values(case, capsys):
     assert len(shown["inputs"]) == len(shown["expected"]) == len(case.subcases)
 
 
+def test_show_follows_an_element_back(capsys):
+    case = "muladd[row:8x8x16.f16.f16.f32.f32/data:exact/form:loop]"
+    assert run("show", case, "--element", "3,5", "--subcase", "1") == 0
+    assert "MatrixMulAdd" in capsys.readouterr().out
+    assert run("show", case, "--element", "3,5", "--json") == 0
+    assert len(json.loads(capsys.readouterr().out)["steps"]) == 4
+
+
+@pytest.mark.parametrize("element", ["3", "99,0", "a,b"])
+def test_show_refuses_an_element_that_there_is_not(element):
+    assert run("show", "muladd[row:8x8x16.f16.f16.f32.f32/data:exact]", "--element", element) == 2
+
+
 def test_show_of_a_family_has_the_values_that_come_from_types(capsys):
     run("show", "load_store")
     out = capsys.readouterr().out

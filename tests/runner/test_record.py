@@ -18,7 +18,7 @@ from cts.devices.device import DeviceDescription
 from cts.journal.journal import read
 from cts.journal.json_schema import records
 from cts.journal.published import FOLDER
-from cts.journal.record import MOST_BYTES, SCHEMA, SEVERAL_LINES, encode, encode_object, failure_of, failure_record, result_of
+from cts.journal.record import MOST_WRITTEN, SCHEMA, SEVERAL_LINES, encode, encode_object, failure_of, failure_record, result_of
 from cts.journal.run_record import RunRecord
 from cts.journal.schema import WrongField
 from cts.journal.strict_json import NotJson, parse
@@ -295,20 +295,39 @@ def test_lines_that_are_not_json_are_named(data, problem):
     assert wrong.value.problem.startswith(problem)
 
 
-def test_a_result_that_is_too_long_to_read_loses_the_elements_of_its_failures():
-    matrix = FailingMatrix((64, 64), "f32", ("0",) * 64, ("00000000",) * 4096, ("00000000",) * 4096, {0: ("0",) * 64})
-    failure = replace(WHOLE, mismatch=replace(WHOLE.mismatch, matrix=matrix))
-    line = encode(replace(EXAMPLE, message="m", failures=(failure,) * 500))
-    assert len(line) <= MOST_BYTES
+def large(side):
+    """Return a failure with a square matrix, all of whose elements are wrong."""
+    some = min(4096, side * side)
+    masks = (f"{(1 << side) - 1:x}",) * side
+    matrix = FailingMatrix((side, side), "f32", masks, ("00000000",) * some, ("00000001",) * some, dict.fromkeys(range(8), masks), 8)
+    elements = tuple(replace(WHOLE.mismatch.elements[0], column=column, component="f32") for column in range(64)) * 4
+    return replace(WHOLE, mismatch=replace(WHOLE.mismatch, count=8 * side * side, matrix=matrix, elements=elements))
+
+
+@pytest.mark.parametrize(("side", "failures"), [(64, 1), (1024, 1), (64, 8), (8, 400)])
+def test_a_long_result_keeps_its_counts_and_the_first_elements_of_its_first_failure(failures, side):
+    line = encode(replace(EXAMPLE, message="m", failures=(large(side),) * failures))
+    assert len(line) <= MOST_WRITTEN
     result = result_of(parse(line))
     assert result.message == "m"
-    assert result.failures == (failure.brief,) * 500
-    assert result.failures[0].mismatch.matrix == FailingMatrix((64, 64), "f32")
+    assert {failure.mismatch.count for failure in result.failures} == {8 * side * side}
+    kept = result.failures[0].mismatch.elements
+    assert kept == large(side).mismatch.elements[: len(kept)]
+    assert len(kept) >= 16 or failures == 400
+
+
+def test_a_long_result_loses_the_elements_of_its_other_failures_first():
+    result = result_of(parse(encode(replace(EXAMPLE, failures=(large(16),) * 4))))
+    assert result.failures[0].mismatch.elements == large(16).mismatch.elements
+    assert result.failures[1].mismatch.elements == large(16).mismatch.elements[:16]
+    assert result.failures[1].mismatch.matrix.wrong == large(16).mismatch.matrix.wrong
 
 
 def test_a_result_that_is_too_long_even_then_keeps_its_verdict_and_the_beginning_of_its_message():
-    failure = replace(WHOLE, mismatch=replace(BYTES, pattern="p" * MOST_BYTES))
-    result = result_of(parse(encode(replace(EXAMPLE, message="m" * 2 * MOST_BYTES, failures=(failure,)))))
+    failure = replace(WHOLE, mismatch=replace(BYTES, pattern="p" * MOST_WRITTEN))
+    line = encode(replace(EXAMPLE, message="m" * 2 * MOST_WRITTEN, driver_messages=("d" * MOST_WRITTEN,), failures=(failure,)))
+    assert len(line) <= MOST_WRITTEN
+    result = result_of(parse(line))
     assert (result.verdict, result.failures) == (Verdict.FAIL, ())
     assert result.message.startswith("mmm")
 

@@ -15,7 +15,7 @@ from cts.devices import driver_files
 from cts.devices.compile_only.missing import Missing, NotInstalled
 from cts.devices.compile_only.stand_in import built_stand_in
 from cts.devices.device import DeviceError
-from generators.casebook.document import Element, read_document
+from generators.document import Element, read_document
 
 FILE = Path(__file__).with_name("chips.yaml")
 

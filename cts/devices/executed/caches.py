@@ -7,14 +7,19 @@ cache. A store is in the cache at once, and in memory when it is published.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 
 import numpy as np
 
 from cts.devices.executed.arrays import Array
 
-LINE = 128
+_LINE_BITS = 7
+LINE = 1 << _LINE_BITS
 """Bytes of a line."""
+
+Scratch = defaultdict[int, list[tuple[Array, Array]]]
+"""Arrays for lines that nothing uses, by their size: the first of a pair has any bytes, the second is all false."""
 
 
 OLD, ABSENT, PRESENT = range(3)
@@ -34,9 +39,8 @@ class Lines:
 
     __slots__ = ("copy", "data", "dirty", "state", "stored")
 
-    def __init__(self, data: Array, state: int = OLD) -> None:
-        # Zeros cost nothing until they are written, even for the largest buffers.
-        self.data, self.copy, self.dirty = data, np.empty(len(data), np.uint8), np.zeros(len(data), bool)
+    def __init__(self, data: Array, copy: Array, dirty: Array, state: int) -> None:
+        self.data, self.copy, self.dirty = data, copy, dirty
         self.state = np.full(len(data) // LINE, state, np.uint8)
         self.stored: list[Array] = []
 
@@ -47,8 +51,30 @@ class Lines:
         self.state[lines] = PRESENT
 
 
-Begun = dict[int, Lines]
-"""The lines that have changed since the dispatch began, with their old bytes, by the identity of the buffer's array."""
+class Begun(dict[int, Lines]):
+    """The lines that have changed since the dispatch began, with their old bytes, by the identity of the buffer's array.
+
+    Args:
+        scratch: where the arrays of all lines of the dispatch come from.
+    """
+
+    def __init__(self, scratch: Scratch | None = None) -> None:
+        super().__init__()
+        self._scratch: Scratch = defaultdict(list) if scratch is None else scratch
+        self._made: list[Lines] = []
+
+    def lines(self, data: Array, state: int = OLD) -> Lines:
+        """Return new lines of a buffer."""
+        # Zeros cost nothing until they are written, even for the largest buffers; but then each page costs more than an access.
+        free = self._scratch[len(data)]
+        arrays = free.pop() if free else (np.empty(len(data), np.uint8), np.zeros(len(data), bool))
+        self._made.append(Lines(data, *arrays, state))
+        return self._made[-1]
+
+    def close(self) -> None:
+        """Let other dispatches have the arrays, after all that was stored is in memory."""
+        for lines in self._made:
+            self._scratch[len(lines.data)].append((lines.copy, lines.dirty))
 
 
 class Uncached:
@@ -129,7 +155,7 @@ class Cache(Uncached):
         """See Uncached."""
         buffer, lines, places = self._at(data), _lines(places, size), _bytes(places, size)
         if id(data) not in self._begun:
-            self._begun[id(data)] = Lines(data)
+            self._begun[id(data)] = self._begun.lines(data)
         begun = self._begun[id(data)]
         new = lines[begun.state[lines] != PRESENT]
         if new.size:
@@ -156,12 +182,12 @@ class Cache(Uncached):
     def _at(self, data: Array) -> Lines:
         found = self._buffers.get(id(data))
         if found is None:
-            found = self._buffers[id(data)] = Lines(data, self._first)
+            found = self._buffers[id(data)] = self._begun.lines(data, self._first)
         return found
 
 
 def _lines(places: Array, size: int) -> Array:
-    return np.concatenate((places, places + size - 1)) // LINE
+    return np.concatenate((places, places + (size - 1))) >> _LINE_BITS
 
 
 def _bytes(places: Array, size: int) -> Array:

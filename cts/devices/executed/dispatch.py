@@ -110,7 +110,7 @@ def run(dispatch: Dispatch, memory: Memory, number: int = 0, watch: Watch | None
     """
     if dispatch.field(0):
         raise NotModelled("scratch memory")
-    program, order, begun = Program(memory, dispatch.generation, watch), Order(number), Begun()
+    program, order, begun = Program(memory, dispatch.generation, watch), Order(number), Begun(memory.scratch)
     xs, ys, zs = (range(count) for count in dispatch.groups)
     ids = ((x, y, z) for z, y, x in product(zs, ys, xs))
     alone = dispatch.waves == 1 and dispatch.groups == (1, 1, 1)
@@ -138,6 +138,7 @@ def run(dispatch: Dispatch, memory: Memory, number: int = 0, watch: Watch | None
     # Stores for which nobody waited are only there now.
     for cache in caches:
         cache.write_back()
+    begun.close()
 
 
 def _execute(wave: Wave, program: Program) -> Iterator[Signal]:

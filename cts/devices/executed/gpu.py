@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import yaml
 
 from cts.devices.executed.dispatch import Dispatch, run
 from cts.devices.executed.errors import NotModelled
 from cts.devices.executed.memory import ADDRESSES, Memory
 from cts.devices.executed.program import Watch
+from generators.document import read_document
 
 GENERATIONS: Mapping[str, str] = MappingProxyType(
     {"gfx1201": "gfx12", "navi31": "gfx11", "navi33": "gfx11", "phoenix": "gfx11", "strix1": "gfx115"}
@@ -31,7 +31,7 @@ _KNOWN_INITIATOR = 1 | _FORCE_START | 1 << 6 | 1 << 13 | _WAVE32
 @cache
 def _tables() -> Mapping[str, Any]:
     """Return packets.yaml."""
-    tables: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("packets.yaml").read_text("utf-8"))
+    tables: Mapping[str, Any] = read_document(Path(__file__).with_name("packets.yaml")).data()
     return tables
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,9 +35,14 @@ class Mapped:
 
 
 class Memory:
-    """Maps GPU addresses to arrays of bytes."""
+    """Maps GPU addresses to arrays of bytes.
+
+    Attributes:
+        scratch: see cts.devices.executed.caches.Scratch.
+    """
 
     def __init__(self) -> None:
+        self.scratch: defaultdict[int, list[tuple[Array, Array]]] = defaultdict(list)
         self._starts: list[int] = []
         self._buffers: list[Mapped] = []
 

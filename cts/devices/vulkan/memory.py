@@ -14,7 +14,7 @@ from cts.devices.vulkan.poisoned import MARGIN, PoisonedMemory
 _STEP = 1 << 20
 """The size is a multiple of this. The smallest size fits almost all cases with both margins."""
 
-_LARGE = 4
+_LARGE = 1.5
 """How much larger than needed the buffer may be, as a factor: all of it is compared after each run."""
 
 

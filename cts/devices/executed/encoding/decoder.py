@@ -9,9 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import yaml
-
 from cts.devices.executed.errors import NotModelled
+from generators.document import read_document
 
 _FOLDER = Path(__file__).parent
 _SEGMENTS = ("FLAT", "SCRATCH", "GLOBAL", "")
@@ -144,7 +143,7 @@ def _format(name: str, entry: Mapping[str, Any]) -> Format:
 @cache
 def load_encoding(generation: str) -> Encoding:
     """Return the encoding of a generation: ``gfx11``, ``gfx115`` or ``gfx12``."""
-    entries = yaml.safe_load((_FOLDER / "formats.yaml").read_text("utf-8"))
+    entries = read_document(_FOLDER / "formats.yaml").data()
     layouts = {**entries["all"], **entries["gfx12" if generation == "gfx12" else "gfx11"]}
     formats = sorted((_format(name, entry) for name, entry in layouts.items()), key=lambda one: -len(one.pattern))
     mnemonics: dict[tuple[str, int], str] = {}

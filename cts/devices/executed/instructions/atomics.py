@@ -48,7 +48,7 @@ def atomic(generation: str, instruction: Instruction) -> Step:
                 olds[lane] = cell[0]
                 cell.view(np.uint32)[0] = update(int(cell[0]), int(operands[lane])) & ALL
         if returns:
-            wave.later(counter, partial(deliver, wave, result, WORD, [olds.view(np.uint32)], wave.active))
+            wave.later(counter, partial(deliver, wave, result, WORD, olds.view(np.uint32)[np.newaxis], wave.active))
         else:
             wave.later(counter if segment == "ds" else Counter.STORE, lambda: None)
 

@@ -98,7 +98,7 @@ def _fetch(instruction: Instruction) -> Step:
     def step(wave: Wave) -> None:
         lane = (wave.u32[address] + np.uint32(offset) >> 2) % wave.lanes
         source = np.where(wave.active, wave.u32[data], np.uint32(0))
-        wave.later(Counter.SHARE, partial(deliver, wave, register, WORD, [source[lane]], wave.active))
+        wave.later(Counter.SHARE, partial(deliver, wave, register, WORD, source[lane][np.newaxis], wave.active))
 
     return step
 

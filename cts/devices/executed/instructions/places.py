@@ -24,32 +24,33 @@ class Part:
 
     Attributes:
         data: the buffer's bytes.
-        places: the first byte of each of these lanes.
-        lanes: which lanes they are.
+        places: the first byte of each element; of several words, first those of the first word.
+        lanes: which lanes they are; of several words, a row for each word, unless it is all lanes.
     """
 
     data: Array
     places: Array
     lanes: Array
 
-    def gather(self, size: int) -> Array:
-        """Return the elements of ``size`` bytes as unsigned 32-bit numbers."""
-        if size == 4 and not np.bitwise_or.reduce(self.places) & 3:
-            aligned: Array = self.data[: len(self.data) & ~3].view(np.uint32)[self.places >> 2]
-            return aligned
-        found = self.data[self.places[:, np.newaxis] + np.arange(size)]
+    def gather(self, data: Array, size: int) -> Array:
+        """Return the elements of ``size`` bytes in the buffer, or in a copy, as unsigned 32-bit numbers."""
+        if not np.bitwise_or.reduce(self.places) & size - 1:
+            return data[: len(data) & -size].view(f"<u{size}")[self.places >> (size >> 1)].astype(np.uint32, copy=False)
+        found = data[self.places[:, np.newaxis] + np.arange(size)]
         return found.view(f"<u{size}")[:, 0].astype(np.uint32)
 
-    def scatter(self, values: Array, size: int) -> None:
-        """Write the lowest bytes of 32-bit numbers, one of each of these lanes."""
+    def scatter(self, data: Array, values: Array, size: int) -> None:
+        """Write the lowest bytes of 32-bit numbers, an element each, to the buffer or a copy."""
+        chosen = values.reshape(-1) if values.size == self.places.size else values[self.lanes]
         if size == 4 and not np.bitwise_or.reduce(self.places) & 3:
-            self.data[: len(self.data) & ~3].view(np.uint32)[self.places >> 2] = values
+            data[: len(data) & ~3].view(np.uint32)[self.places >> 2] = chosen
         else:
-            self.data[self.places[:, np.newaxis] + np.arange(size)] = values.view(np.uint8).reshape(-1, 4)[:, :size]
+            data[self.places[:, np.newaxis] + np.arange(size)] = chosen.view(np.uint8).reshape(-1, 4)[:, :size]
 
 
-Access = Callable[[int, int], Iterable[Part]]
-"""Takes an offset in bytes and the size of an element, and returns where the lanes access memory. The others access none."""
+Access = Callable[[int | Array, int], Iterable[Part]]
+"""Takes an offset in bytes, or a column with that of each word, and the size of an element, and returns where the lanes access memory. The
+others access none."""
 
 Find = Callable[[Wave], Access]
 
@@ -62,7 +63,7 @@ def signed(value: int, bits: int) -> int:
 def _at(wave: Wave, addresses: Array, lanes: Array, size: int) -> Iterator[Part]:
     """Yield where these lanes access memory."""
     addresses = addresses & ADDRESSES
-    left = lanes
+    left = np.broadcast_to(lanes, addresses.shape)
     while (chosen := addresses[left]).size:
         buffer = wave.group.memory.at(int(chosen.min()), size)
         if int(chosen.max()) + size <= buffer.end:
@@ -71,6 +72,23 @@ def _at(wave: Wave, addresses: Array, lanes: Array, size: int) -> Iterator[Part]
         inside = left & (addresses + size <= buffer.end)
         yield Part(buffer.data, addresses[inside] - buffer.first, inside)
         left = left & ~inside
+
+
+def _all_at(wave: Wave, base: int, places: Array, size: int, last: int) -> tuple[Part, ...]:
+    """Return where all lanes access memory, as ``_at`` does in more steps; nothing if some do not, or not in one buffer.
+
+    Args:
+        places: of each element, from the base.
+        last: the last permitted one.
+    """
+    low, high = int(np.minimum.reduce(places, axis=None)), int(np.maximum.reduce(places, axis=None))
+    if not wave.full or low < 0 or high > last:
+        return ()
+    first = base + low & ADDRESSES
+    buffer = wave.group.memory.at(first, size)
+    if first + high - low + size > buffer.end:
+        return ()
+    return (Part(buffer.data, places.ravel() + (first - low - buffer.first), wave.active),)
 
 
 def descriptor(wave: Wave, register: int) -> tuple[int, int]:
@@ -101,13 +119,16 @@ def in_buffer(instruction: Instruction, generation: str) -> Find:
 
     def find(wave: Wave) -> Access:
         base, records = descriptor(wave, resource)
-        start, active = soffset(wave), wave.active
-        of_lanes = offset + (np.zeros(wave.lanes, np.int64) if register is None else wave.u32[register].astype(np.int64))
+        start = base + soffset(wave)
+        of_lanes = np.full(wave.lanes, offset) if register is None else wave.u32[register] + np.int64(offset)
 
-        def access(further: int, size: int) -> Iterable[Part]:
+        def access(further: int | Array, size: int) -> Iterable[Part]:
+            places, last = of_lanes + further, records - (start - base) - size
+            if found := _all_at(wave, start, places, size, min(last, ALL)):
+                return found
             # Offsets wrap at 32 bits before they are checked.
-            places = (of_lanes + further & ALL) + start
-            return _at(wave, base + places, active & (places + size <= records), size)
+            places &= ALL
+            return _at(wave, start + places, wave.active & (places <= last), size)
 
         return access
 
@@ -127,7 +148,13 @@ def in_memory(instruction: Instruction, generation: str, count: int = 64) -> Fin
         low = wave.u32[register].astype(np.int64)
         addresses = low | wave.u32[register + 1].astype(np.int64) << 32 if base == NULL else low + (wave.pair(base) & ADDRESSES)
         lanes = wave.active & (np.arange(wave.lanes) < count)
-        return lambda further, size: _at(wave, addresses + offset + further, lanes, size)
+
+        def access(further: int | Array, size: int) -> Iterable[Part]:
+            places = addresses + further
+            found = _all_at(wave, offset, places, size, ADDRESSES if count >= wave.lanes else -1)
+            return found or _at(wave, offset + places, lanes, size)
+
+        return access
 
     return find
 
@@ -138,13 +165,12 @@ def in_data_share(instruction: Instruction, _: str) -> Find:
     offset = 0 if "2addr" in instruction.mnemonic else instruction["offset0"] | instruction["offset1"] << 8
 
     def find(wave: Wave) -> Access:
-        data, active = wave.group.lds, wave.active
-        base = wave.u32[register].astype(np.int64)
+        data, base = wave.group.lds, wave.u32[register] + np.int64(offset)
 
-        def access(further: int, size: int) -> Iterable[Part]:
+        def access(further: int | Array, size: int) -> Iterable[Part]:
             # Addresses wrap at 32 bits.
-            places = base + offset + further & ALL
-            lanes = active & (places + size <= len(data))
+            places = base + further & ALL
+            lanes = wave.active & (places + size <= len(data))
             return (Part(data, places[lanes], lanes),)
 
         return access

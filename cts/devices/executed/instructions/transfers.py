@@ -60,11 +60,14 @@ PLACES = MappingProxyType({"buffer": in_buffer, "global": in_memory, "ds": in_da
 _DATA_SHARE = Uncached()
 
 
-def loaded(wave: Wave, parts: Iterable[Part], size: int, cache: Uncached, past: bool) -> Array:
-    """Return an element for each lane, 0 for lanes that access no memory; through a cache, or from memory ``past`` its lines."""
-    whole = np.zeros(wave.lanes, np.uint32)
+def loaded(wave: Wave, parts: Iterable[Part], size: int, cache: Uncached, past: bool, count: int = 1) -> Array:
+    """Return ``count`` words of each lane, 0 where lanes access no memory; through a cache, or from memory ``past`` its lines."""
+    whole = np.zeros((count, wave.lanes), np.uint32)
     for part in parts:
-        whole[part.lanes] = Part(cache.read(part.data, part.places, size, past), part.places, part.lanes).gather(size)
+        found = part.gather(cache.read(part.data, part.places, size, past), size)
+        if found.size == whole.size:
+            return found.reshape(whole.shape)
+        whole[part.lanes] = found
     return whole
 
 
@@ -73,13 +76,12 @@ def beyond_unit(instruction: Instruction, rdna4: bool) -> bool:
     return bool(instruction.fields.get("scope" if rdna4 else "glc", 0))
 
 
-def deliver(wave: Wave, register: int, shape: Shape, words: Iterable[Array], active: Array) -> None:
-    """Write loaded elements to some lanes of registers."""
+def deliver(wave: Wave, register: int, shape: Shape, words: Array, active: Array) -> None:
+    """Write loaded elements, a row for each register, to some lanes."""
     sign = np.uint32(1 << 8 * shape.size - 1)
-    for number, word in enumerate(words):
-        whole = (word ^ sign) - sign if shape.signed else word
-        target = wave.u32[register + number] if shape.half is None else wave.u16[register, :, shape.half]
-        np.copyto(target, whole.astype(target.dtype), where=active)
+    whole, registers = (words ^ sign) - sign if shape.signed else words, slice(register, register + len(words))
+    target = wave.u32[registers] if shape.half is None else wave.u16[registers, :, shape.half]
+    np.copyto(target, whole.astype(target.dtype, copy=False), where=active)
 
 
 def registers_of(instruction: Instruction) -> tuple[int, list[int]]:
@@ -104,29 +106,27 @@ def transfer(generation: str, instruction: Instruction) -> Step:
 
 
 def _load(find: Find, shape: Shape, register: int, offsets: list[int], counter: Counter, past: bool) -> Step:
-    places = [offset + 4 * number for offset in offsets for number in range(shape.count)]
+    places = np.array([[offset + 4 * number] for offset in offsets for number in range(shape.count)])
 
     def step(wave: Wave) -> None:
-        access, cache = find(wave), _DATA_SHARE if counter is Counter.SHARE else wave.cache
-        words = [loaded(wave, access(place, shape.size), shape.size, cache, past) for place in places]
+        cache = _DATA_SHARE if counter is Counter.SHARE else wave.cache
+        words = loaded(wave, find(wave)(places, shape.size), shape.size, cache, past, len(places))
         wave.later(counter, partial(deliver, wave, register, shape, words, wave.active))
 
     return step
 
 
 def _store(find: Find, shape: Shape, registers: list[int], offsets: list[int], counter: Counter) -> Step:
-    both = zip(registers, offsets, strict=False)
-    places = [(register + number, offset + 4 * number) for register, offset in both for number in range(shape.count)]
+    both = list(zip(registers, offsets, strict=False))
+    places = np.array([[offset + 4 * number] for _, offset in both for number in range(shape.count)])
+    words = [register + number for register, _ in both for number in range(shape.count)]
 
     def step(wave: Wave) -> None:
-        access, cache = find(wave), _DATA_SHARE if counter is Counter.SHARE else wave.cache
-        written = []
-        for register, place in places:
-            values = wave.u32[register] >> 16 if shape.half else wave.u32[register]
-            for part in access(place, shape.size):
-                seen = cache.write(part.data, part.places, shape.size)
-                Part(seen, part.places, part.lanes).scatter(values[part.lanes], shape.size)
-                written.append(part)
+        cache = _DATA_SHARE if counter is Counter.SHARE else wave.cache
+        values = wave.u32[words] >> 16 if shape.half else wave.u32[words]
+        written = list(find(wave)(places, shape.size))
+        for part in written:
+            part.scatter(cache.write(part.data, part.places, shape.size), values, shape.size)
 
         def publish() -> None:
             for part in written:
@@ -178,11 +178,10 @@ def transposed_load(generation: str, instruction: Instruction) -> Step:
     # Elements have 2 bytes for b128, 1 for b64.
     size = shape_of(instruction.mnemonic).count // 2
     find, register = in_memory(instruction, generation, 32), instruction["vdst"]
-    past = beyond_unit(instruction, rdna4=True)
+    past, places = beyond_unit(instruction, rdna4=True), 4 * np.arange(2 * size)[:, np.newaxis]
 
     def step(wave: Wave) -> None:
-        access = find(wave)
-        rows = np.stack([loaded(wave, access(4 * number, 4), 4, wave.cache, past)[:32] for number in range(size * 2)], axis=1)
+        rows = np.ascontiguousarray(loaded(wave, find(wave)(places, 4), 4, wave.cache, past, len(places))[:, :32].T)
         tiles: Array
         if size == 2:
             tiles = rows.view(np.uint16).reshape(4, 8, 8).transpose(0, 2, 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from generators.casebook.document import read_document
+from generators.document import read_document
 from generators.errors import CasebookError
 
 LAUGHS = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12))

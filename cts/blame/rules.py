@@ -1,0 +1,352 @@
+"""The rules that turn evidence into a conclusion: whose fault a failure is, in one sentence, and how sure that is.
+
+The first rule that applies decides. A rule that blames the driver gives its full confidence only if no doubt applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+from cts.blame.evidence import FAILS, FINISHES, OPTIMISATIONS, Facts, Found, Step
+from cts.verdict.codes import Code, is_within
+from cts.verdict.verdict import Verdict
+
+
+class Party(StrEnum):
+    """Who may be at fault, in words; in JSON by the name of the member."""
+
+    DRIVER = "driver"
+    COMPILER = "driver's compiler"
+    SUITE = "suite"
+    FRONT_END = "glslang"
+    NOBODY = "nobody"
+    UNKNOWN = "unknown"
+
+
+class Confidence(IntEnum):
+    """How sure a conclusion is."""
+
+    POSSIBLE = 0
+    LIKELY = 1
+    CERTAIN = 2
+
+
+When = Callable[[Facts], bool]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule.
+
+    Attributes:
+        id: its name for programs.
+        confidence: how sure it is, without doubts.
+        when: whether it applies.
+        sentence: the conclusion for people, with the names that ``conclude`` fills in. ``{told}`` has the details of the step ``tells``.
+        tells: see ``sentence``.
+        doubted: whether doubts lower its confidence.
+    """
+
+    id: str
+    party: Party
+    confidence: Confidence
+    when: When
+    sentence: str
+    tells: Step = Step.FIRST
+    doubted: bool = False
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A reason to be less sure that the driver is at fault.
+
+    Attributes:
+        levels: by how many levels it lowers the confidence.
+    """
+
+    id: str
+    levels: int
+    when: When
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """The conclusion from the evidence.
+
+    Attributes:
+        rule: the id of the rule.
+        doubts: the doubts that lowered the confidence.
+    """
+
+    rule: str
+    party: Party
+    confidence: Confidence
+    sentence: str
+    doubts: tuple[Doubt, ...] = ()
+
+
+def _values_differ(facts: Facts, *embedded: Found) -> bool:
+    """Tell whether values are wrong on the driver, and the embedded device ended in one of these ways."""
+    return facts.has_wrong_values and facts.of(Step.EMBEDDED) in embedded
+
+
+def _is_rejected(facts: Facts) -> bool:
+    return Found.REJECTED in (facts.of(Step.SPIRV_VAL), facts.of(Step.EMBEDDED))
+
+
+def _passing_forms(facts: Facts) -> list[Step]:
+    """Return the steps in which the driver passes with the same program in another module."""
+    return [step for step in (Step.OTHER_FRONT_END, *OPTIMISATIONS) if facts.of(step) is Found.PASSES]
+
+
+def _independent(facts: Facts) -> bool:
+    """Tell whether a driver that shares no code with this one fails in the same way. A crash is a defect of each that has it."""
+    alike = (one for one in facts.devices(Found.SAME) if one.origin != facts.origin)
+    return (facts.has_wrong_values or is_within(facts.code, Code.FAIL_CALL)) and any(alike)
+
+
+_BREAKS = (Code.CRASH, Code.DEVICE_LOST, Code.TIMEOUT, Code.FAIL_CALL)
+"""Failures that no expected value decides."""
+
+
+def _is_drivers(facts: Facts) -> bool:
+    return facts.of(Step.EMBEDDED) in FINISHES or any(is_within(facts.code, one) for one in _BREAKS)
+
+
+def _has_witness(facts: Facts) -> bool:
+    """Tell whether something outside of this suite, or a known defect, shows that the driver is wrong."""
+    return bool(any(facts.devices(Found.PASSES)) or _passing_forms(facts) or facts.of(Step.EXPLANATION) is Found.SAME)
+
+
+_CERTAIN, _LIKELY, _POSSIBLE = Confidence.CERTAIN, Confidence.LIKELY, Confidence.POSSIBLE
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "passes",
+        Party.NOBODY,
+        _CERTAIN,
+        lambda facts: set(facts.runs) <= {Found.PASSES},
+        "The case passes in each fresh process: here is no failure to explain.",
+    ),
+    Rule(
+        "permitted",
+        Party.NOBODY,
+        _CERTAIN,
+        lambda facts: facts.verdict is Verdict.QUALITY_WARNING,
+        "The specification permits what the driver does, or may permit it; only a position of this suite expects otherwise.",
+    ),
+    Rule(
+        "front_end_rejects",
+        Party.SUITE,
+        _POSSIBLE,
+        lambda facts: facts.of(Step.COMPILE) is Found.REJECTED,
+        "glslang rejects the suite's GLSL, so no driver gets a module: the GLSL is wrong, or glslang lacks something ({told}).",
+        Step.COMPILE,
+    ),
+    Rule(
+        "front_end_breaks",
+        Party.FRONT_END,
+        _LIKELY,
+        lambda facts: facts.of(Step.COMPILE) is Found.DIFFERS,
+        "glslang does not finish, so no driver gets a module: glslang is wrong, whatever the GLSL is ({told}).",
+        Step.COMPILE,
+    ),
+    Rule(
+        "undefined_module",
+        Party.SUITE,
+        _LIKELY,
+        lambda facts: facts.of(Step.EMBEDDED) is Found.UNDEFINED and facts.of(Step.EMBEDDED_OTHER_FRONT_END) in FINISHES,
+        "Only the module of the front end {front_end} has undefined behaviour, and not the one of {other}: the suite emits {front_end} "
+        "wrongly ({told}).",
+        Step.EMBEDDED,
+    ),
+    Rule(
+        "undefined_case",
+        Party.SUITE,
+        _CERTAIN,
+        lambda facts: facts.of(Step.EMBEDDED) is Found.UNDEFINED,
+        "The case has undefined behaviour, so a driver may do anything: the suite is wrong ({told}).",
+        Step.EMBEDDED,
+    ),
+    Rule(
+        "front_end_invalid",
+        Party.FRONT_END,
+        _LIKELY,
+        lambda facts: _is_rejected(facts) and facts.front_end == "glsl",
+        "glslang accepts the GLSL, but makes a module that is not valid ({told}).",
+        Step.SPIRV_VAL,
+    ),
+    Rule(
+        "invalid_module",
+        Party.SUITE,
+        _LIKELY,
+        _is_rejected,
+        "The suite assembles a module that is not valid, so a driver may do anything ({told}).",
+        Step.SPIRV_VAL,
+    ),
+    Rule(
+        "invalid_use",
+        Party.SUITE,
+        _LIKELY,
+        lambda facts: facts.of(Step.VALIDATION) is Found.REJECTED,
+        "The validation layer objects to what the suite does with Vulkan ({told}).",
+        Step.VALIDATION,
+    ),
+    Rule(
+        "suite_error",
+        Party.SUITE,
+        _CERTAIN,
+        lambda facts: facts.verdict is Verdict.ERROR,
+        "The suite itself failed, so nothing is known about the driver ({told}).",
+    ),
+    Rule(
+        "wrong_emitter",
+        Party.SUITE,
+        _LIKELY,
+        lambda facts: _values_differ(facts, *FAILS) and facts.of(Step.EMBEDDED_OTHER_FRONT_END) is Found.PASSES,
+        "The embedded device also gives wrong results for the module of the front end {front_end}, but right ones for the module of "
+        "{other}: the suite emits {front_end} wrongly.",
+    ),
+    Rule(
+        "wrong_reference",
+        Party.SUITE,
+        _CERTAIN,
+        lambda facts: _values_differ(facts, Found.SAME),
+        "The driver and the embedded device give the same bits, but the reference model does not permit them: the suite's expectation is "
+        "wrong, or the module is not the program that it describes.",
+    ),
+    Rule(
+        "readings_differ",
+        Party.SUITE,
+        _CERTAIN,
+        lambda facts: _values_differ(facts, *FAILS),
+        "The embedded device and the reference model, the suite's two readings of the case, disagree: one of them is wrong, whatever the "
+        "driver does.",
+    ),
+    Rule(
+        "device_state",
+        Party.NOBODY,
+        _LIKELY,
+        lambda facts: facts.of(Step.CONTROL) in FAILS,
+        "A shader without cooperative types also fails, so the device does not work at present: reset it, then try again.",
+    ),
+    Rule(
+        "flaky",
+        Party.NOBODY,
+        _LIKELY,
+        lambda facts: sum(one is Found.PASSES for one in facts.runs) > 1,
+        "The case failed once and passed in two other fresh processes: the state of the device decides, or a race that is rare "
+        "('cts run --repeat' counts how often).",
+    ),
+    Rule(
+        "out_of_memory",
+        Party.NOBODY,
+        _LIKELY,
+        lambda facts: facts.verdict is Verdict.RESOURCE_ERROR,
+        "The device is out of memory, which no rule forbids.",
+    ),
+    Rule(
+        "independent_drivers",
+        Party.UNKNOWN,
+        _POSSIBLE,
+        _independent,
+        "Drivers that share no code fail in the same way, and only the suite's own readings agree with its expectation: "
+        "read the requirement again.",
+    ),
+    Rule(
+        "slow_compiler",
+        Party.COMPILER,
+        _CERTAIN,
+        lambda facts: is_within(facts.code, Code.TIMEOUT) and facts.in_pipeline,
+        "The driver's compiler does not finish within the limit; no rule bounds this time.",
+        doubted=True,
+    ),
+    Rule(
+        "form_of_module",
+        Party.COMPILER,
+        _CERTAIN,
+        lambda facts: _is_drivers(facts) and bool(_passing_forms(facts)),
+        "{valid}, and the driver passes with other modules of the same program ({forms}): its compiler is wrong about this form.",
+        doubted=True,
+    ),
+    Rule(
+        "compiler_breaks",
+        Party.COMPILER,
+        _CERTAIN,
+        lambda facts: _is_drivers(facts) and facts.in_pipeline,
+        "{valid}, but the driver does not make its pipeline: the driver's compiler is wrong.",
+        doubted=True,
+    ),
+    Rule(
+        "driver_breaks",
+        Party.DRIVER,
+        _CERTAIN,
+        lambda facts: _is_drivers(facts) and not facts.has_wrong_values,
+        "{valid}, but the driver does not run it to its end: the driver is wrong.",
+        doubted=True,
+    ),
+    Rule(
+        "wrong_values",
+        Party.DRIVER,
+        _CERTAIN,
+        _is_drivers,
+        "{valid}, and the suite's two readings of the case agree, but the driver gives other values: the driver is wrong.",
+        doubted=True,
+    ),
+    Rule(
+        "no_second_reading",
+        Party.UNKNOWN,
+        _POSSIBLE,
+        lambda _: True,
+        "Only one reading of the rule judges this case, so nothing here tells who is wrong: read the requirement.",
+    ),
+)
+"""The rules, in order. The last one always applies."""
+
+DOUBTS: tuple[Doubt, ...] = (
+    Doubt("no_second_reading", 2, lambda facts: facts.of(Step.EMBEDDED) not in FINISHES, "the embedded device did not run the module"),
+    Doubt(
+        "no_validator",
+        1,
+        lambda facts: not facts.has_wrong_values and facts.of(Step.SPIRV_VAL) is Found.NOT_RUN,
+        "no validator judged the module",
+    ),
+    Doubt(
+        "no_witness",
+        1,
+        lambda facts: (facts.has_wrong_values or is_within(facts.code, Code.FAIL_CALL)) and not _has_witness(facts),
+        "no other driver and no other module passes, and no known defect explains the results",
+    ),
+    Doubt("policy", 1, lambda facts: facts.has_wrong_values and facts.policy, "the bound of these values is a policy of the suite"),
+    Doubt("position", 1, lambda facts: bool(facts.position), "a position of the suite chooses this reading of the text"),
+    Doubt(
+        "rounding",
+        1,
+        lambda facts: bool(facts.relations & {"outcome.rounded_otherwise", "outcome.relative_error"}),
+        "the results differ only in their rounding, which the specification seldom fixes",
+    ),
+    Doubt("model", 1, lambda facts: facts.modelled, "a model of the chip, a part of this suite, ran the compiled code"),
+    Doubt("unsteady", 1, lambda facts: set(facts.runs) != {Found.SAME}, "the runs in fresh processes differ"),
+    Doubt("time_limit", 1, lambda facts: is_within(facts.code, Code.TIMEOUT), "a slower machine or a shorter limit gives a timeout too"),
+)
+"""The reasons to be less sure that the driver is at fault."""
+
+FORMS = {Step.OTHER_FRONT_END: "front end {other}", **{step: f"spirv-opt {option}" for step, option in OPTIMISATIONS.items()}}
+
+
+def conclude(facts: Facts) -> Conclusion:
+    """Return the conclusion of the first rule that applies."""
+    rule = next(rule for rule in RULES if rule.when(facts))
+    doubts = tuple(doubt for doubt in DOUBTS if rule.doubted and doubt.when(facts))
+    level = max(Confidence.POSSIBLE, rule.confidence - sum(doubt.levels for doubt in doubts))
+    names = {"front_end": facts.front_end, "other": facts.other}
+    clean = facts.of(Step.EMBEDDED) in FINISHES
+    valid = "The embedded device finds no undefined behaviour" if clean else "Nothing here shows a mistake of the suite"
+    if facts.of(Step.SPIRV_VAL) is Found.PASSES:
+        valid += ", spirv-val accepts the module"
+    forms = ", ".join(FORMS[step].format(**names) for step in _passing_forms(facts))
+    sentence = rule.sentence.format(**names, forms=forms, valid=valid, told=facts.told(rule.tells))
+    return Conclusion(rule.id, rule.party, Confidence(level), sentence, doubts)

@@ -1,0 +1,106 @@
+"""The way back from one element of a case, and the step at which a suspected defect leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cts.defects.defect import Defect
+from cts.defects.known import known_defects
+from cts.element_walk.recording import recorded, recorded_defect
+from cts.element_walk.walk import NoSuchElement, Place, Walk, departing, walk
+from cts.verdict.failure import Match
+from generators.casebook import Case, build
+from generators.errors import GeneratorError
+from generators.program.program import Program, Subcase
+
+
+def subcase_of(case: Case, wanted: str) -> tuple[Program, Subcase]:
+    """Return a subcase of a kernel case, and its program.
+
+    Args:
+        wanted: its name, or its number from 0 up; empty for the first.
+
+    Raises:
+        NoSuchElement: the case has no such subcase.
+    """
+    names = []
+    built = build(case)
+    every = ((program, subcase) for program in built.program.all for subcase in built.subcases(program))
+    for number, (program, subcase) in enumerate(every):
+        if wanted in ("", subcase.name, str(number)):
+            return program, subcase
+        names.append(subcase.name)
+    raise NoSuchElement(f"{case.id} has no subcase {wanted}; it has {', '.join(names)}")
+
+
+def walked(program: Program, subcase: Subcase, place: Place, match: Match | None = None) -> Walk:
+    """Return how an element came about.
+
+    Args:
+        program, subcase: the program and the dispatch.
+        place: the element.
+        match: the suspected defect; None for none. A defect whose steps cannot be recorded is left out.
+
+    Raises:
+        NoSuchElement: the dispatch does not write the element.
+        GeneratorError: the dispatch has no expected results.
+    """
+    right = walk(program, *recorded(program, subcase), place)
+    for defect in _suspected(program, match):
+        try:
+            with np.errstate(all="ignore"):
+                return departing(right, walk(program, *recorded_defect(program, subcase, defect.substitutes), place))
+        except (GeneratorError, LookupError, ValueError):
+            continue
+    return right
+
+
+def _suspected(program: Program, match: Match | None) -> Iterator[Defect]:
+    """Yield the known defect that a match names, if it is one."""
+    if match is not None and match.id:
+        for defect in known_defects(program):
+            if defect.id == match.id and match.sentence.startswith(defect.text):
+                yield defect
+                return
+
+
+def lines(found: Walk, got: str = "", suspect: str = "") -> Iterator[str]:
+    """Yield a walk as lines of text.
+
+    Args:
+        found: the walk.
+        got: what came back; empty if it is not known.
+        suspect: the suspected defect in words; empty for none.
+    """
+    place = found.place
+    yield f"element ({place.row}, {place.column}) of {found.what}, instance {place.instance}, in {place.array} at byte {found.offset}"
+    yield f"  expected {found.expected}"
+    if got:
+        yield f"  got      {got}"
+    for number, step in enumerate(found.steps, 1):
+        yield f"{number}. {step.what} = {step.value}"
+        yield from (f"     from {source}" for source in step.sources)
+        for term in step.terms:
+            yield "     " + "  ".join(
+                filter(
+                    None,
+                    (
+                        f"{term.index:>3}",
+                        term.left,
+                        term.right and f"x {term.right}",
+                        term.product and f"= {term.product}",
+                        term.total and f"sum {term.total}",
+                    ),
+                )
+            )
+        if step.left_out:
+            yield f"     … and {step.left_out} more terms"
+        if step.suspected:
+            yield f"     with the suspected defect: {step.suspected}"
+            yield from (f"       {line}" for line in step.instead)
+    if found.more:
+        yield "… and more steps before these"
+    if suspect and (step := found.departure) is not None:
+        yield f"the suspected defect, {suspect}, leaves this way at {step.what}"

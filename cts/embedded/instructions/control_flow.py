@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from cts.embedded.diagnostics import Malformed, Unsupported, Violation
 from cts.embedded.instructions.costs import cost
+from cts.embedded.instructions.invocations.helper_invocations import without_helpers
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Block, Branch, Function, Phi, Return, Run, Unreachable
 from cts.embedded.module.references import EXTENDED
@@ -153,7 +154,7 @@ def _prepared(translation: Translation, op: Op, words: Words) -> Run:
         Violation: the instruction breaks a static rule, and the device stops at it or has no zero of its type.
     """
     try:
-        return translation.prepare(op, words)
+        return without_helpers(translation, op, words, translation.prepare(op, words))
     except Violation as error:
         if translation.settings.observations is None:
             raise

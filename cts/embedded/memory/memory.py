@@ -216,6 +216,20 @@ class Memory:
         at = places.start + undefined if isinstance(places, slice) else np.ravel(places)[undefined]
         return f"an uninitialised read of '{self.name}', at byte {at}"
 
+    def order(self, makes_visible: bool) -> None:
+        """Note that a pipeline barrier orders all earlier accesses before all later ones.
+
+        Args:
+            makes_visible: whether it makes writes available and visible. Otherwise later accesses race with them.
+        """
+        if self._writer is None or self._reader is None:
+            return
+        self._reader[:] = 0
+        self._fixed = None
+        if makes_visible:
+            self._writer[:] = 0
+            self._atomic = None
+
     def record_read(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner) -> Memory:
         """Note a read of bytes, and return the memory as that read sees it.
 

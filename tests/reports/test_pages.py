@@ -231,4 +231,5 @@ def test_a_page_shows_the_evidence_of_whose_fault_it_is(example, written, tmp_pa
     add(tmp_path, told := blame(result, facts_of(result, evidence)))
     _, (page,) = written(record)
     assert told.headline in page
+    assert "Probably at fault" not in page
     assert "not run: no <b>feature</b>" in page

@@ -37,7 +37,7 @@ class Lines:
 
     __slots__ = ("copy", "data", "dirty", "state", "stored")
 
-    def __init__(self, data: Array, copy: Array, dirty: Array, state: int) -> None:
+    def __init__(self, data: Array, state: int, copy: Array, dirty: Array) -> None:
         self.data, self.copy, self.dirty = data, copy, dirty
         self.state = np.full(len(data) // LINE, state, np.uint8)
         self.stored: list[Array] = []
@@ -66,7 +66,7 @@ class Begun(dict[int, Lines]):
         # Zeros cost nothing until they are written, even for the largest buffers; but then each page costs more than an access.
         free = self._scratch.setdefault(len(data), [])
         arrays = free.pop() if free else (np.empty(len(data), np.uint8), np.zeros(len(data), bool))
-        self._made.append(Lines(data, *arrays, state))
+        self._made.append(Lines(data, state, *arrays))
         return self._made[-1]
 
     def close(self) -> None:

@@ -152,9 +152,7 @@ class Cache(Uncached):
     def publish(self, data: Array, places: Array, size: int, evict: bool = False) -> None:
         """See Uncached."""
         buffer, lines, places = self._at(data), _lines(places, size), _bytes(places, size)
-        if id(data) not in self._begun:
-            self._begun[id(data)] = self._begun.lines(data)
-        begun = self._begun[id(data)]
+        begun = self._begun.get(id(data)) or self._begun.setdefault(id(data), self._begun.lines(data))
         new = lines[begun.state[lines] != PRESENT]
         if new.size:
             begun.fill(new, data)
@@ -178,10 +176,7 @@ class Cache(Uncached):
             buffer.state[:] = ABSENT
 
     def _at(self, data: Array) -> Lines:
-        found = self._buffers.get(id(data))
-        if found is None:
-            found = self._buffers[id(data)] = self._begun.lines(data, self._first)
-        return found
+        return self._buffers.get(id(data)) or self._buffers.setdefault(id(data), self._begun.lines(data, self._first))
 
 
 def _lines(places: Array, size: int) -> Array:

@@ -23,6 +23,7 @@ from generators.program.functions import Call, Function
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Operation, Part
 from generators.program.program import Program
+from generators.program.variables import VariableLoad, VariableStore
 from generators.program.walking import flattened
 from generators.types import ComponentType, MatrixOperands, ReduceMode
 
@@ -267,7 +268,7 @@ class _Back:
         if len(step.operands) == 1:
             lane, row, column = at if placed.cells is None else placed.cells[at[2]].tolist()
             return "", self._operand(number_, next(iter(step.operands)), lane, row, column)
-        read = next((one for one in step.loads if one.offsets.shape == placed.offsets.shape), None)
+        read = next((_shaped(one, placed.offsets.shape) for one in step.loads if one.offsets.size == placed.offsets.size), None)
         if read is None or read.offsets[at] < 0:
             return "", None
         return self.bytes_of(read, at, int(placed.expected.bits[at])), self.from_memory(number_, read, at)
@@ -344,6 +345,12 @@ class _Back:
 
     def _operand(self, before: int, name: str, lane: int, row: int, column: int) -> _At | None:
         """Return where an element of an operand of a step was made; None if the record does not tell."""
+        found = self._maker(before, name, lane, row, column)
+        value = None if found is None else self.steps[found.step].value
+        inside = value is not None and row < value.bits.shape[1] and column < value.bits.shape[2]
+        return found if inside else None
+
+    def _maker(self, before: int, name: str, lane: int, row: int, column: int) -> _At | None:
         step = self.steps[before]
         value = step.operands.get(name)
         if value is not None and (made := self._made.get(id(value))) is not None and made < before:
@@ -375,6 +382,11 @@ def _loaded(step: Performed) -> Loaded | None:
     """Return the read that gave a step's elements, one for each; None if there is none."""
     assert step.value is not None, "a step on the way made a matrix"
     return next((one for one in step.loads if one.offsets.shape == step.value.bits.shape), None)
+
+
+def _shaped(loaded: Loaded, shape: tuple[int, ...]) -> Loaded:
+    """Return a read of as many elements in another shape, in the same order."""
+    return replace(loaded, offsets=loaded.offsets.reshape(shape), bits=loaded.bits.reshape(shape))
 
 
 def _moved(operation: Operation, row: int, column: int) -> tuple[int, int]:
@@ -483,6 +495,23 @@ def _matrix_times_vector(back: _Back, at: _At, step: Performed) -> Sources:
     return _sum(factors, addend, followed)
 
 
+def _variable(back: _Back, at: _At, step: Performed) -> Sources:
+    """Return the last value that was stored to a variable and has the element."""
+    operation = step.operation
+    assert isinstance(operation, VariableLoad), "the table says so"
+    for number_ in range(at.step - 1, -1, -1):
+        other = back.steps[number_]
+        if not isinstance(other.operation, VariableStore) or other.operation.variable.name != operation.variable.name:
+            continue
+        stored = replace(at, step=number_)
+        for name, value in other.operands.items():
+            if at.row < value.bits.shape[1] and at.column < value.bits.shape[2]:
+                text, made = back.operand(stored, name, at.row, at.column)
+                if text.endswith(back.value(at)):
+                    return (), 0, (text,), [made] if made is not None else []
+    return (), 0, (), []
+
+
 def _reduction(back: _Back, at: _At, step: Performed) -> Sources:
     operation = step.operation
     assert isinstance(operation, Reduce), "the table says so"
@@ -502,7 +531,7 @@ def _reduction(back: _Back, at: _At, step: Performed) -> Sources:
 
 
 _SOURCES: Mapping[type[Operation], Callable[[_Back, _At, Performed], Sources]] = MappingProxyType(
-    {MatrixMulAdd: _multiply_add, CooperativeVectorMatMul: _matrix_times_vector, Reduce: _reduction}
+    {MatrixMulAdd: _multiply_add, CooperativeVectorMatMul: _matrix_times_vector, Reduce: _reduction, VariableLoad: _variable}
 )
 """How the sources of an element are found, for operations whose elements do not depend on the elements at their own place alone."""
 

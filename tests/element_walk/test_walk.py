@@ -32,6 +32,8 @@ CASES = (
     "vector_muladd[row:f16.f16.f16.f16.f16/given:constant]",
     "per_element[component:f16/function:place]",
     "control_flow[row:8x8x8.f16.f16.f32.f32/form:operands]",
+    "aggregates[row:8x8x32.u8.u8.u32.u32/member:a/count:5/write:operand/source:literal]",
+    "kernel_staged[row:16x16x16.bf16.bf16.f32.f32]",
 )
 
 

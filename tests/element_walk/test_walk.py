@@ -10,7 +10,8 @@ import pytest
 from cts.defects.known import known_defects
 from cts.element_walk.of_case import lines, subcase_of, walked
 from cts.element_walk.recording import recorded, recorded_defect
-from cts.element_walk.walk import NoSuchElement, Place, walk
+from cts.element_walk.steps import NoSuchElement, Place
+from cts.element_walk.walk import walk
 from cts.reference.evaluate import evaluate
 from cts.verdict.elements import words
 from cts.verdict.failure import Match

@@ -20,10 +20,10 @@ from cts.defects.known import known_defects
 from cts.diagnosis.quoted_requirement import broken_by
 from cts.diagnosis.shown import changes, prepared
 from generators.casebook import Case, Casebook, CaseKind, build, expand
-from generators.document import read_document
 from generators.casebook.ids import family_of
 from generators.casebook.requirements import TestKind
 from generators.coverage import best_tier
+from generators.document import read_document
 from generators.errors import CtsError, GeneratorError, Rule
 
 FILE = Path("golden", "proofs.tsv")

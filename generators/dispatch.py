@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from generators.kernel import BufferSlot, Dispatch, Kernel, OpaqueSlot, Specialization
+from generators.passes import Passes
 from generators.program.interface import Interface, Member, interface
 from generators.program.memory import Array, OpaqueMatrices
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program, Subcase
@@ -60,7 +61,17 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
         draw=shape.draw,
         shader_object=program.shader_object,
         spare_descriptors=program.spare_descriptors,
+        preceding=program.preceding,
+        conversion_stage=program.conversion_stage,
+        passes=_passes(program, places),
     )
+
+
+def _passes(program: Program, places: Interface) -> Passes | None:
+    if program.passes is None:
+        return None
+    place = next(member.offset for member in places.push_constants if member.operand == program.passes.operand)
+    return Passes(place, program.passes.barrier)
 
 
 def _opaque_slot(opaque: OpaqueMatrices, places: Interface) -> OpaqueSlot:
@@ -92,4 +103,5 @@ def dispatch(program: Program, subcase: Subcase, contents: Mapping[str, np.ndarr
         block = bytearray(places.operand_bytes)
         _write(block, places.operand_members, subcase.operands)
         buffers.append(np.frombuffer(bytes(block), np.uint8))
-    return Dispatch(bytes(push_constants), tuple(buffers), program.workgroups)
+    passes = 1 if program.passes is None else subcase.operands[program.passes.operand.name]
+    return Dispatch(bytes(push_constants), tuple(buffers), program.workgroups, passes=passes)

@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from generators.images import ImageSlot
-from generators.stages import Draw, ShaderObject
+from generators.passes import Passes
+from generators.stages import Draw, Preceding, ShaderObject
 from generators.types import ComponentType, ConversionCommand, VectorMatrixLayout
 from generators.windows import Windows
 
@@ -118,6 +119,11 @@ class Kernel:
             them. On a Vulkan device each is of another buffer of the kernel than the binding's first one; other devices ignore them.
         others: further pipelines of the same module, with the same buffers, to which some of the dispatches belong: the dispatches of all
             run in one submission.
+        preceding: the stage of a pipeline with an empty shader that a Vulkan device makes before this one, and runs before its dispatches
+            in the same submission; None for no such pipeline. Other devices need its features.
+        conversion_stage: whether the barriers between conversions of matrices and dispatches have the stages and accesses of both, and no
+            others (VK_PIPELINE_STAGE_2_CONVERT_COOPERATIVE_VECTOR_MATRIX_BIT_NV); otherwise they have all. Only a Vulkan device has them.
+        passes: how a device repeats a dispatch that has several passes; None if none has.
     """
 
     spirv: bytes
@@ -138,6 +144,9 @@ class Kernel:
     rounds: int = 1
     spare_descriptors: int = 0
     others: tuple[Kernel, ...] = ()
+    preceding: Preceding | None = None
+    conversion_stage: bool = False
+    passes: Passes | None = None
 
     @property
     def all(self) -> tuple[Kernel, ...]:
@@ -157,19 +166,21 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One run of a pipeline.
+    """One run of a pipeline, or several passes of it.
 
     Attributes:
         push_constants: ``push_constant_bytes`` bytes; the device fills in addresses.
         contents: the initial contents of each buffer, uint8 arrays of exactly ``BufferSlot.bytes``.
         workgroups: number of workgroups in x, y, z; 1 for a draw.
         pipeline: index of the pipeline in ``Kernel.all``.
+        passes: the number of passes; see ``Kernel.passes``.
     """
 
     push_constants: bytes
     contents: tuple[np.ndarray, ...]
     workgroups: tuple[int, int, int] = (1, 1, 1)
     pipeline: int = 0
+    passes: int = 1
 
 
 Where = Literal["read-only", "before", "after"]

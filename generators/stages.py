@@ -11,6 +11,9 @@ DrawnStage = Literal["fragment", "vertex", "raygen"]
 
 Stage = Literal["compute", DrawnStage]
 
+Preceding = Literal["compute", "raygen"]
+"""The stage of a pipeline with an empty shader."""
+
 ShaderObject = Literal["spirv", "binary", "in_turn"]
 """A shader object from the module; a shader object from the binary code of such an object; or a shader object and a pipeline from the
 module, which run dispatches in turn."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from cts.blame.report import Blame
 from cts.verdict.known_failures import KnownFailure
 from cts.verdict.verdict import CaseResult, Verdict
 from reports.assessment import Assessment, assessment
@@ -53,6 +54,7 @@ class CasePage:
         ended: how it ended in the runs of a folder, oldest first; empty without one.
         walk: how its first wrong element came about; None if that is not known.
         defects: the number of failing cases in the run that each defect explains, by id.
+        blame: the evidence of whose fault it is that 'cts blame --report-dir' kept; None if there is none.
     """
 
     result: CaseResult
@@ -64,6 +66,7 @@ class CasePage:
     ended: Sequence[Ended]
     walk: CaseWalk | None
     defects: Mapping[str, int]
+    blame: Blame | None = None
 
     def brief(self, context: Context) -> dict[str, str]:
         """Return the facts of BRIEF and the fields of the result in words, by heading; empty if one says nothing.

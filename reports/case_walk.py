@@ -33,7 +33,7 @@ def first_walk(result: CaseResult, book: Casebook | None) -> CaseWalk | None:
     if book is None or failure is None or not failure.mismatch.elements:
         return None
     element = failure.mismatch.elements[0]
-    match = failure.matches[0] if failure.matches else None
+    match = next((one for one in failure.matches if one.id), None)
     try:
         case = find_case(book, result.id)
         if case.definition.kind is not CaseKind.KERNEL or (result.parameters and dict(result.parameters) != case.named):

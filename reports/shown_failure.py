@@ -66,7 +66,7 @@ def failure_picture(result: CaseResult) -> str:
     rows, columns = matrix.shape
     width = 2 * _MARGIN + _RULER + columns * _CELL
     top = _MARGIN + 2 * _LINE + _RULER
-    notes = [line for match in failure.matches for line in wrap(f"Explained by: {match.text}.", width // 7)]
+    notes = [line for match in failure.matches if match.id for line in wrap(f"Explained by: {match.text}.", width // 7)]
     height = top + rows * _ROW + 2 * _MARGIN + len(notes) * _LINE
     driver = result.driver.partition(" (")[0]
     parts = [

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from cts.blame import report as blame
 from cts.journal.atomic import write_text
 from cts.journal.renames import renames
 from cts.verdict.known_failures import KnownFailure
@@ -117,6 +118,7 @@ def _case_pages(
 ) -> Iterator[CasePage]:
     """Yield the contents of each case's page, each once."""
     neighbours, place, leading = Neighbours(run.results), dict(turns(list(pages))), Leading()
+    blamed = {(one.id, one.device, str(one.facts.front_end)): one for path in run.journals for one in blame.read(path.parent)}
     for result in whole_results(run, pages.keys()):
         leads = leading.takes(result)
         yield CasePage(
@@ -129,6 +131,7 @@ def _case_pages(
             past.of(result.id) if past is not None else (),
             first_walk(result, casebook) if leads else None,
             summary.defects,
+            blamed.get((result.id, result.device, result.front_end)),
         )
 
 

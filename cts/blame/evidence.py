@@ -5,13 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 from cts.front_ends import FRONT_ENDS, FrontEnd
+from cts.printable import printable_line
 from cts.verdict.codes import Code, is_within
 from cts.verdict.verdict import Verdict
 
 
-class Found(StrEnum):
+class Worded(StrEnum):
+    """An id for programs, with words for people.
+
+    Attributes:
+        words: what the id means. ``{front_end}`` is the front end of the failing module, ``{other}`` is the other one.
+    """
+
+    words: str
+
+    def __new__(cls, id_: str, words: str) -> Self:
+        """Make the member from its id and its meaning."""
+        made = str.__new__(cls, id_)
+        made._value_, made.words = id_, words
+        return made
+
+
+class Found(Worded):
     """What a step found.
 
     ``PASSES``: the case passes, or the module is valid. ``SAME``: the case fails as on the driver, with the same wrong bits. ``DIFFERS``:
@@ -19,13 +37,13 @@ class Found(StrEnum):
     ``BROKEN``: the suite itself failed. ``NOT_RUN``: the step cannot run here; its text says why.
     """
 
-    PASSES = "passes"
-    SAME = "fails in the same way"
-    DIFFERS = "fails in another way"
-    UNDEFINED = "undefined behaviour"
-    REJECTED = "rejected"
-    BROKEN = "error of the suite"
-    NOT_RUN = "not run"
+    PASSES = "passes", "passes"
+    SAME = "same", "fails in the same way"
+    DIFFERS = "differs", "fails in another way"
+    UNDEFINED = "undefined", "undefined behaviour"
+    REJECTED = "rejected", "rejected"
+    BROKEN = "broken", "error of the suite"
+    NOT_RUN = "not_run", "not run"
 
 
 FAILS = frozenset({Found.SAME, Found.DIFFERS})
@@ -33,20 +51,8 @@ FINISHES = FAILS | {Found.PASSES}
 """A case ran to its end without undefined behaviour."""
 
 
-class Step(StrEnum):
-    """The steps of an investigation, in order.
-
-    Attributes:
-        what: what the step does; ``{front_end}`` is the front end of the failing module, ``{other}`` is the other one.
-    """
-
-    what: str
-
-    def __new__(cls, id_: str, what: str) -> Step:
-        """Make the member from its id and its meaning."""
-        step = str.__new__(cls, id_)
-        step._value_, step.what = id_, what
-        return step
+class Step(Worded):
+    """The steps of an investigation, in order."""
 
     COMPILE = "compile", "the front end {front_end} makes the module"
     FIRST = "driver.1", "the driver, in a fresh process"
@@ -90,6 +96,10 @@ class Evidence:
     code: str = ""
     device: str = ""
     origin: str = ""
+
+    def __post_init__(self) -> None:
+        # Tools and drivers may say anything.
+        object.__setattr__(self, "told", printable_line(self.told))
 
 
 @dataclass(frozen=True)

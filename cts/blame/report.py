@@ -1,74 +1,101 @@
-"""The evidence and the conclusion, for people and for programs."""
+"""The evidence and the conclusion: for people, and as a record for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
 
 from cts.blame.evidence import Evidence, Facts, Found, Step
-from cts.blame.gathering import Investigation
-from cts.blame.rules import Conclusion
+from cts.blame.rules import Conclusion, conclude
+from cts.verdict.verdict import CaseResult
+from generators.errors import CannotWrite
+
+FILE = "blame.jsonl"
+"""The file of records in a report directory."""
 
 _TOLD = 110
 """The most characters of details in a table."""
 
 
-def document(investigation: Investigation, conclusion: Conclusion) -> dict[str, Any]:
-    """Return everything as one object."""
-    result, facts = investigation.result, investigation.facts
-    return {
-        "id": result.id,
-        "device": result.device,
-        "driver": result.driver,
-        "front_end": facts.front_end,
-        "verdict": facts.verdict,
-        "code": facts.code,
-        "party": conclusion.party.name.lower(),
-        "confidence": conclusion.confidence.name.lower(),
-        "rule": conclusion.rule,
-        "sentence": conclusion.sentence,
-        "doubts": [{"id": doubt.id, "sentence": doubt.sentence} for doubt in conclusion.doubts],
-        "evidence": [
-            {"step": one.step, "what": _what(facts, one), "found": one.found.name.lower(), "code": one.code, "told": one.told}
-            | ({"device": one.device, "origin": one.origin} if one.device else {})
-            for one in facts.evidence
-        ],
-    }
+@dataclass(frozen=True)
+class Blame:
+    """The record of an investigation.
+
+    Attributes:
+        id, device, driver: of the failure.
+    """
+
+    id: str
+    device: str
+    driver: str
+    facts: Facts
+    conclusion: Conclusion
+
+    @property
+    def headline(self) -> str:
+        """Return the conclusion in a sentence."""
+        return f"{self.conclusion.party.words}, {self.conclusion.confidence}: {self.conclusion.sentence}"
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """Yield what each step did, and what it found."""
+        failure = next((one for one in self.facts.evidence if one.found is Found.SAME), None)
+        for one in self.facts.evidence:
+            what = one.device or one.step.words.format(front_end=self.facts.front_end, other=self.facts.other)
+            yield what, f"fails: {_cut(one.told)}" if one is failure else _ended(one)
 
 
-def lines(facts: Facts, conclusion: Conclusion) -> Iterator[str]:
+def blame(result: CaseResult, facts: Facts) -> Blame:
+    """Return the record of a failure, with the conclusion from its facts."""
+    return Blame(result.id, result.device, result.driver, facts, conclude(facts))
+
+
+def lines(record: Blame) -> Iterator[str]:
     """Yield the conclusion, then a line for each piece of evidence."""
-    yield from _concluded(conclusion)
+    yield record.headline
+    yield from (f"  less sure because {doubt.text}" for doubt in record.conclusion.doubts)
     yield ""
-    width = max(len(_what(facts, one)) for one in facts.evidence)
-    for one in facts.evidence:
-        yield f"  {_what(facts, one):{width}}  {_ended(one)}"
+    width = max(len(what) for what, _ in record.rows())
+    yield from (f"  {what:{width}}  {found}" for what, found in record.rows())
 
 
-def markdown(facts: Facts, conclusion: Conclusion) -> str:
+def markdown(record: Blame) -> str:
     """Return the same as a section of a README."""
-    first, *rest = _concluded(conclusion)
-    rows = "".join(f"| {_what(facts, one)} | {_ended(one).replace('|', chr(92) + '|')} |\n" for one in facts.evidence)
-    doubts = "".join(f"* {line.strip()}\n" for line in rest)
-    return f"## Whose fault it is\n\n{first}\n\n{doubts}\n| evidence | |\n|---|---|\n{rows}"
+    doubts = "".join(f"* less sure because {doubt.text}\n" for doubt in record.conclusion.doubts)
+    rows = "".join(f"| {what} | {found.replace('|', chr(92) + '|')} |\n" for what, found in record.rows())
+    return f"## Whose fault it is\n\n{record.headline}\n\n{doubts}\n| evidence | |\n|---|---|\n{rows}"
 
 
-def _concluded(conclusion: Conclusion) -> Iterator[str]:
-    yield f"{conclusion.party}, {conclusion.confidence.name.lower()}: {conclusion.sentence}"
-    for doubt in conclusion.doubts:
-        yield f"  less sure because {doubt.sentence}"
+def add(folder: Path, record: Blame) -> None:
+    """Add a record to the file of a report directory.
+
+    Raises:
+        CannotWrite: the file cannot be written.
+    """
+    try:
+        with (folder / FILE).open("ab") as file:
+            file.write(msgspec.json.encode(record) + b"\n")
+    except OSError as error:
+        raise CannotWrite(f"cannot write {folder / FILE}: {error.strerror}; name the report directory of a run") from error
 
 
-def _what(facts: Facts, one: Evidence) -> str:
-    return one.device or one.step.what.format(front_end=facts.front_end, other=facts.other)
+def read(folder: Path) -> Iterator[Blame]:
+    """Yield the records of a report directory, oldest first, except lines that this version cannot read."""
+    path = folder / FILE
+    for line in path.read_bytes().splitlines() if path.is_file() else ():
+        try:
+            yield msgspec.json.decode(line, type=Blame)
+        except (msgspec.DecodeError, ValueError):
+            continue
 
 
 def _ended(one: Evidence) -> str:
-    """Return what a step found, in words; details are left out if they are those of the first run."""
+    """Return what a step found, in words; details are left out if they are those of the failure."""
     if one.step is Step.EXPLANATION:
         return _cut(one.told)
-    repeats = one.found is Found.SAME and one.step is not Step.FIRST
-    return f"{one.found}: {_cut(one.told)}" if one.told and not repeats else one.found
+    return f"{one.found.words}: {_cut(one.told)}" if one.told and one.found is not Found.SAME else one.found.words
 
 
 def _cut(told: str) -> str:

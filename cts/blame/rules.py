@@ -7,30 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 
-from cts.blame.evidence import FAILS, FINISHES, OPTIMISATIONS, Facts, Found, Step
-from cts.verdict.codes import Code, is_within
+from cts.blame.evidence import FAILS, FINISHES, OPTIMISATIONS, Facts, Found, Step, Worded
+from cts.verdict.codes import Code, Reason, is_within
 from cts.verdict.verdict import Verdict
 
 
-class Party(StrEnum):
-    """Who may be at fault, in words; in JSON by the name of the member."""
+class Party(Worded):
+    """Who may be at fault."""
 
-    DRIVER = "driver"
-    COMPILER = "driver's compiler"
-    SUITE = "suite"
-    FRONT_END = "glslang"
-    NOBODY = "nobody"
-    UNKNOWN = "unknown"
+    DRIVER = "driver", "driver"
+    COMPILER = "compiler", "driver's compiler"
+    SUITE = "suite", "suite"
+    FRONT_END = "front_end", "glslang"
+    NOBODY = "nobody", "nobody"
+    UNKNOWN = "unknown", "unknown"
 
 
-class Confidence(IntEnum):
-    """How sure a conclusion is."""
+class Confidence(StrEnum):
+    """How sure a conclusion is, the least sure first."""
 
-    POSSIBLE = 0
-    LIKELY = 1
-    CERTAIN = 2
+    POSSIBLE = "possible"
+    LIKELY = "likely"
+    CERTAIN = "certain"
+
+    def lowered(self, levels: int) -> Confidence:
+        """Return the confidence that is so many levels lower, or the lowest."""
+        order = list(Confidence)
+        return order[max(0, order.index(self) - levels)]
 
 
 When = Callable[[Facts], bool]
@@ -78,14 +83,14 @@ class Conclusion:
 
     Attributes:
         rule: the id of the rule.
-        doubts: the doubts that lowered the confidence.
+        doubts: the id of each doubt that lowered the confidence, with its sentence.
     """
 
     rule: str
     party: Party
     confidence: Confidence
     sentence: str
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[Reason, ...] = ()
 
 
 def _values_differ(facts: Facts, *embedded: Found) -> bool:
@@ -269,7 +274,7 @@ RULES: tuple[Rule, ...] = (
         Party.COMPILER,
         _CERTAIN,
         lambda facts: _is_drivers(facts) and bool(_passing_forms(facts)),
-        "{valid}, and the driver passes with other modules of the same program ({forms}): its compiler is wrong about this form.",
+        "{valid}, and the driver passes with other modules of the same program ({forms}): its compiler handles this form wrongly.",
         doubted=True,
     ),
     Rule(
@@ -340,8 +345,8 @@ FORMS = {Step.OTHER_FRONT_END: "front end {other}", **{step: f"spirv-opt {option
 def conclude(facts: Facts) -> Conclusion:
     """Return the conclusion of the first rule that applies."""
     rule = next(rule for rule in RULES if rule.when(facts))
-    doubts = tuple(doubt for doubt in DOUBTS if rule.doubted and doubt.when(facts))
-    level = max(Confidence.POSSIBLE, rule.confidence - sum(doubt.levels for doubt in doubts))
+    doubts = [doubt for doubt in DOUBTS if rule.doubted and doubt.when(facts)]
+    confidence = rule.confidence.lowered(sum(doubt.levels for doubt in doubts))
     names = {"front_end": facts.front_end, "other": facts.other}
     clean = facts.of(Step.EMBEDDED) in FINISHES
     valid = "The embedded device finds no undefined behaviour" if clean else "Nothing here shows a mistake of the suite"
@@ -349,4 +354,4 @@ def conclude(facts: Facts) -> Conclusion:
         valid += ", spirv-val accepts the module"
     forms = ", ".join(FORMS[step].format(**names) for step in _passing_forms(facts))
     sentence = rule.sentence.format(**names, forms=forms, valid=valid, told=facts.told(rule.tells))
-    return Conclusion(rule.id, rule.party, Confidence(level), sentence, doubts)
+    return Conclusion(rule.id, rule.party, confidence, sentence, tuple(Reason(doubt.id, doubt.sentence) for doubt in doubts))

@@ -5,21 +5,22 @@ spirv-opt, and has spirv-val judge the module. Prints what each step found, the 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
+import msgspec
+
 from cts.blame.evidence import Evidence
-from cts.blame.gathering import Bench, Investigation, investigate
-from cts.blame.report import document, lines, markdown
-from cts.blame.rules import Conclusion, conclude
-from cts.commands.context import casebook, print_json, root
+from cts.blame.gathering import Bench, investigate
+from cts.blame.report import Blame, blame, lines, markdown
+from cts.blame.report import add as add_record
+from cts.commands.context import casebook, root
 from cts.commands.options import add
 from cts.engine.control import PLAIN
 from cts.engine.plan import checked_settings
 from cts.kinds.table import KINDS
 from cts.repro.folder import README, add_blame, add_result
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, load_case
 from generators.errors import CtsError
 
@@ -35,6 +36,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "--front-end", "which module failed: spirv (assembled by the suite) or glsl (compiled by glslang) (default: spirv)")
     add(parser, "--step-timeout")
     add(parser, "--json")
+    parser.add_argument(
+        "--report-dir",
+        type=Path,
+        metavar="DIR",
+        help="also keep the evidence for the page of the case that 'cts report' writes",
+    )
     add(parser, "--out", "also write a folder that reproduces the case, as 'cts repro' does, with the evidence", metavar="DIR")
 
 
@@ -45,25 +52,26 @@ def run(options: argparse.Namespace) -> int:
     investigation = investigate(case, Bench(settings, casebook(options, {case.family, PLAIN}), show=_show))
     if investigation.result.verdict is Verdict.NOT_SUPPORTED:
         raise CtsError(f"{settings.description.name} does not support {case.id}: {investigation.result.reason}")
-    conclusion = conclude(investigation.facts)
+    record = blame(investigation.result, investigation.facts)
+    if options.report_dir is not None:
+        add_record(options.report_dir, record)
     if options.out is not None:
-        _write(options.out, case, investigation, conclusion)
+        _write(options.out, case, investigation.result, record)
     if options.json:
-        print_json(document(investigation, conclusion))
+        print(msgspec.json.format(msgspec.json.encode(record), indent=2).decode())
         return 0
     print(f"{case.id}\n  {settings.description.name}, driver {settings.description.driver}\n")
-    print("\n".join(lines(investigation.facts, conclusion)))
+    print("\n".join(lines(record)))
     return 0
 
 
 def _show(found: Evidence) -> None:
-    print(f"{found.device or found.step}: {found.found}", file=sys.stderr, flush=True)
+    print(f"{found.device or found.step}: {found.found.words}", file=sys.stderr, flush=True)
 
 
-def _write(folder: Path, case: Case, investigation: Investigation, conclusion: Conclusion) -> None:
+def _write(folder: Path, case: Case, result: CaseResult, record: Blame) -> None:
     """Write the folder of the reproduction, with the failure and the evidence."""
-    facts = investigation.facts
-    KINDS[case.definition.kind].reproduce(case, folder, facts.front_end)
-    add_result(folder, investigation.result)
-    add_blame(folder, json.dumps(document(investigation, conclusion), indent=2), markdown(facts, conclusion))
+    KINDS[case.definition.kind].reproduce(case, folder, record.facts.front_end)
+    add_result(folder, result)
+    add_blame(folder, msgspec.json.format(msgspec.json.encode(record), indent=2).decode(), markdown(record))
     print(folder / README, file=sys.stderr)

@@ -17,13 +17,12 @@ from cts.defects.glossary import glossary
 from cts.defects.known import known_defects
 from cts.devices.device import Device, DeviceError, DeviceFailure
 from cts.devices.holder import DeviceHolder
-from cts.diagnosis.diagnose import gives
 from cts.front_ends import FrontEnd
 from cts.kinds.kernel import Arrangement, compile_module
 from cts.minimise.search import Budget, Spent, smallest
 from cts.reference.evaluate import evaluate
-from cts.verdict.compare import compare, format_mismatch
-from cts.verdict.expected import Expected
+from cts.verdict.compare import compare, format_mismatch, is_permitted
+from cts.verdict.expected import Expected, as_expected
 from cts.verdict.poison import initial_contents
 from generators.dispatch import dispatch, kernel
 from generators.errors import CtsError, GeneratorError, NotExpressible
@@ -150,7 +149,7 @@ class _Prepared:
     def is_known(self, outcome: Outcome) -> bool:
         """Tell whether the results are the ones that a known defect would leave."""
         program, before = self.plan.programs[0], self.plan.before[0]
-        return any(gives(program, other, before, {**before, **outcome.outputs}) for other in self.known)
+        return any(is_permitted(program, as_expected(other), before, {**before, **outcome.outputs}) for other in self.known)
 
 
 class Fuzzer:

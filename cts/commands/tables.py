@@ -131,8 +131,8 @@ def _options(casebook: Casebook) -> str:  # noqa: ARG001 (every table gets it)
 
 def _blame(name: str) -> Callable[[Casebook], str]:
     """Return a table of ``cts blame``, which is the same for every casebook."""
-    steps = ((f"`{step}`", step.what) for step in Step)
-    rules = ((f"`{rule.id}`", rule.party, rule.confidence.name.lower(), rule.sentence) for rule in RULES)
+    steps = ((f"`{step}`", step.words) for step in Step)
+    rules = ((f"`{rule.id}`", rule.party.words, rule.confidence, rule.sentence) for rule in RULES)
     doubts = ((f"`{doubt.id}`", str(doubt.levels), doubt.sentence) for doubt in DOUBTS)
     made = {
         "steps": _markdown(("step", "what it tries"), steps),

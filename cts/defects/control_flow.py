@@ -15,7 +15,7 @@ from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
 from cts.reference.control_flow import chosen_arm, holds, loop, repeat, take, take_arm, trip_counts
 from cts.reference.state import State
-from generators.program.control_flow import Branch, Condition, Exit, Loop, Relation, ReturnBoth, Switch
+from generators.program.control_flow import ENDINGS, Branch, Condition, Exit, Loop, Relation, ReturnBoth, Switch
 from generators.program.functions import Call
 from generators.program.operation import Operation
 from generators.program.program import Program
@@ -100,7 +100,9 @@ def branch_defects(program: Program) -> Iterator[Defect]:
         if branch.condition.relation not in ("equal", "not_equal"):
             yield Defect("branch.other_sign", {branch: instead(_by_other_signedness)})
     for exit_ in every(operations, Exit):
-        if exit_.kind in ("return", "discard"):
+        if exit_.kind == "demote":
+            yield Defect("branch.helper_writes", {exit_: skipped})
+        elif exit_.kind in ENDINGS:
             yield Defect("branch.return_ignored", {exit_: skipped})
             yield Defect("branch.return_inverted", {exit_: instead(_inverted)})
     for both in every(operations, ReturnBoth):

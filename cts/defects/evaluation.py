@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,11 @@ from cts.reference.evaluate import outcome, perform
 from cts.reference.memory import Memory
 from cts.reference.state import Perform, State, initial_state
 from cts.verdict.expected import Expected
+from generators.program.control_flow import Loop
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
+from generators.program.values import AnyValue, Operand
+from generators.program.walking import results
 from generators.types import ComponentType
 
 Substitute = Callable[[State, Any], None]
@@ -29,13 +32,14 @@ def substituting(substitutes: Mapping[Operation, Substitute], otherwise: Perform
     return performed
 
 
-def _expecting(performed: Perform) -> Perform:
+def _expecting(performed: Perform, before_step: Callable[[], None]) -> Perform:
     """Return a function that performs operations by ``performed`` and keeps only expected values, not permitted ones.
 
-    A defect then has one outcome.
+    A defect then has one outcome. ``before_step`` is called before each operation.
     """
 
     def expecting(state: State, operation: Operation) -> None:
+        before_step()
         performed(state, operation)
         name = getattr(getattr(operation, "result", None), "name", "")
         value = state.matrices.get(name)
@@ -69,19 +73,73 @@ class LenientMemory(Memory):
         return np.where(outside, component.bits_dtype.type(unknown), super().load(np.where(outside, 0, offsets), component))
 
 
-def evaluate_defect(program: Program, subcase: Subcase, substitutes: Mapping[Operation, Substitute], beyond: int | None = None) -> Expected:
+def _go_on() -> None:
+    """Do nothing before a step."""
+
+
+def evaluate_defect(
+    program: Program,
+    subcase: Subcase,
+    substitutes: Mapping[Operation, Substitute],
+    beyond: int | None = None,
+    before_step: Callable[[], None] = _go_on,
+) -> Expected:
     """Return the contents of buffers after a dispatch on a device with a defect.
 
     Args:
         program, subcase: the program and the dispatch.
         substitutes: the wrong steps.
         beyond: the value of each byte loaded from beyond an array; None if such a load is an error.
+        before_step: is called before each operation; it may raise to end the evaluation.
 
     Raises:
         GeneratorError, LookupError, ValueError: the outcome cannot be computed, or the defect accesses memory out of bounds.
     """
-    strict = initial_state(program, subcase, _expecting(substituting(substitutes)))
+    strict = initial_state(program, subcase, _expecting(substituting(substitutes), before_step))
     state = LenientState(**vars(strict))
     if beyond is not None:
         state.memories = {name: LenientMemory(**vars(memory), unknown=beyond) for name, memory in state.memories.items()}
     return outcome(state)
+
+
+@dataclass
+class Trace:
+    """What the right program computes in a subcase.
+
+    Attributes:
+        steps: how many operations it performs.
+        values: the bits of each value that an operation gives, each time that it gives it; not those that a loop carries.
+        state: the state, which has the program's operands.
+    """
+
+    state: State
+    steps: int = 0
+    values: dict[str, list[np.ndarray]] = field(default_factory=dict)
+
+    def bits(self, value: AnyValue | Operand) -> list[np.ndarray]:
+        """Return all bits that a value has had; nothing if that is unknown."""
+        if isinstance(value, Operand):
+            return [np.array([self.state.operand(value)], np.uint64)]
+        return self.values.get(value.name, [])
+
+
+def traced(program: Program, subcase: Subcase) -> Trace:
+    """Evaluate the right program.
+
+    Raises:
+        GeneratorError: as ``evaluate``.
+    """
+
+    def performed(state: State, operation: Operation) -> None:
+        trace.steps += 1
+        perform(state, operation)
+        if not isinstance(operation, Loop):
+            for made in results(operation):
+                if made.name in state.matrices:
+                    trace.values.setdefault(made.name, []).append(state.matrices[made.name].bits)
+                elif made.name in state.scalars:
+                    trace.values.setdefault(made.name, []).append(state.scalars[made.name])
+
+    trace = Trace(initial_state(program, subcase, performed))
+    outcome(trace.state)
+    return trace

@@ -87,6 +87,7 @@ CAPABILITY_FEATURES: Mapping[int, tuple[Alternatives, ...]] = MappingProxyType(
         Capability.CooperativeMatrixGetCoordinateEXT: _one("cooperativeMatrixGetCoordinate"),
         Capability.CooperativeVectorNV: _one("cooperativeVector"),
         Capability.CooperativeVectorTrainingNV: _one("cooperativeVectorTraining"),
+        Capability.DemoteToHelperInvocation: _one("shaderDemoteToHelperInvocation"),
         Capability.RayTracingKHR: _one("rayTracingPipeline", "bufferDeviceAddress"),
         Capability.CooperativeMatrixConversionQCOM: (_MATRIX, *_one("cooperativeMatrixConversion")),
     }
@@ -190,6 +191,7 @@ DEVICE_FEATURES: frozenset[str] = frozenset(
         "cooperativeMatrixRobustBufferAccess",  # only for pipelines that ask for robust access
         "pipelineRobustness",
         "shaderObject",
+        "synchronization2",  # barriers with the stage of conversions of matrices
         "sparseBinding",  # large buffers
         "sparseResidencyBuffer",
         *STORES_IN_STAGE.values(),

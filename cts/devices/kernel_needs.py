@@ -6,8 +6,9 @@ The same devices support two kernels with equal needs. On all other devices both
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import count
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from cts.devices.module_needs import (
     Composite,
@@ -26,6 +27,7 @@ from cts.devices.module_needs import (
 from cts.devices.module_reading import read_needs
 from generators.errors import GeneratorError, Rule
 from generators.kernel import BufferSlot, Kernel, OpaqueSlot
+from generators.spirv.empty_shaders import empty_shader
 from generators.spirv.enumerants import Op
 from generators.stages import Draw, Stage
 from generators.types import COMPONENT_TYPES, VectorMatrixLayout
@@ -76,7 +78,7 @@ class Environment(NamedTuple):
         shader_object: whether it is a shader object.
         maintenance1: see Kernel.
         writes: whether any buffer is written.
-        converts: whether a command of the device converts a buffer's matrices.
+        converts: whether a command of the device converts a buffer's matrices; ``stage``: between barriers with its own stage.
     """
 
     version: tuple[int, int]
@@ -91,7 +93,7 @@ class Environment(NamedTuple):
     shader_object: bool
     maintenance1: bool
     writes: bool
-    converts: bool
+    converts: bool | Literal["stage"]
 
 
 class Sizes(NamedTuple):
@@ -167,6 +169,7 @@ class KernelNeeds(NamedTuple):
             draw=None if environment.stage == "compute" else Draw(environment.stage, 1),
             shader_object="spirv" if environment.shader_object else None,
             maintenance1=environment.maintenance1,
+            conversion_stage=environment.converts == "stage",
         )
 
     @property
@@ -266,6 +269,20 @@ class _Ids:
         return ReduceSumIds(of_vector[one.vector or 0])
 
 
+def module_needs(kernel: Kernel) -> ModuleNeeds:
+    """Return the declarations of a kernel's module, with the capabilities and extensions of the shader that runs before it, if any.
+
+    Raises:
+        GeneratorError: the module has something whose requirements the suite does not know.
+    """
+    own = read_needs(kernel.spirv, kernel.entry_point)
+    if kernel.preceding is None:
+        return own
+    before = read_needs(empty_shader(kernel.preceding), "main")
+    capabilities, extensions = {*own.capabilities, *before.capabilities}, {*own.extensions, *before.extensions}
+    return replace(own, capabilities=tuple(sorted(capabilities)), extensions=tuple(sorted(extensions)))
+
+
 def needs_of(kernel: Kernel) -> KernelNeeds:
     """Return the needs of ``kernel``.
 
@@ -283,7 +300,7 @@ def needs_of(kernel: Kernel) -> KernelNeeds:
 
 def _needs_of(kernel: Kernel, subgroup_size: int) -> KernelNeeds:
     """Return the kernel's needs for a subgroup size."""
-    module = read_needs(kernel.spirv, kernel.entry_point)
+    module = module_needs(kernel)
     known: dict[int, int] = {one.constant_id: one.value for one in kernel.specialization}
     if kernel.local_size_constant_id is not None:
         known[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
@@ -304,7 +321,7 @@ def _environment(kernel: Kernel, module: ModuleNeeds) -> Environment:
         kernel.shader_object is not None,
         kernel.maintenance1,
         any(slot.written for slot in kernel.buffers),
-        any(slot.opaque is not None and slot.opaque.command == "device" for slot in kernel.buffers),
+        "stage" if kernel.conversion_stage else any(slot.opaque is not None and slot.opaque.command == "device" for slot in kernel.buffers),
     )
 
 

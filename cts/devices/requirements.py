@@ -23,9 +23,8 @@ from cts.devices.capabilities import (
 from cts.devices.cooperative_rows import lacking_matrices, lacking_sub_arrays, lacking_vectors
 from cts.devices.device import DeviceDescription
 from cts.devices.indexed_description import IndexedDescription, indexed
-from cts.devices.kernel_needs import KernelNeeds
+from cts.devices.kernel_needs import KernelNeeds, module_needs
 from cts.devices.module_needs import ModuleNeeds
-from cts.devices.module_reading import read_needs
 from cts.verdict.codes import Code, Reason
 from generators.errors import GeneratorError, Rule
 from generators.kernel import Kernel
@@ -50,7 +49,7 @@ def missing(kernel: Kernel, description: DeviceDescription) -> Reason | None:
     Raises:
         GeneratorError: the module has something whose requirements the suite does not know.
     """
-    return next(_lacking(kernel, read_needs(kernel.spirv, kernel.entry_point), indexed(description)), None)
+    return next(_lacking(kernel, module_needs(kernel), indexed(description)), None)
 
 
 def missing_for(needs: KernelNeeds, description: DeviceDescription) -> Reason | None:
@@ -294,6 +293,7 @@ def _pipeline_features(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescri
     wanted["shaderObject"] = kernel.shader_object is not None
     # The commands that convert a matrix to one of the device's own layouts take device addresses.
     wanted["bufferDeviceAddress"] = any(slot.opaque is not None and slot.opaque.command == "device" for slot in kernel.buffers)
+    wanted["synchronization2"] = kernel.conversion_stage
     if kernel.draw is not None and kernel.draw.stage in STORES_IN_STAGE:
         wanted[STORES_IN_STAGE[kernel.draw.stage]] = any(slot.written for slot in kernel.buffers)
     wanted |= dict.fromkeys(("cooperativeMatrixRobustBufferAccess", "robustBufferAccess2", "pipelineRobustness"), kernel.robust)

@@ -1,81 +1,112 @@
-"""Finds known defects that explain the results of a device, and relations between the results and the expected values."""
+"""Finds defects that explain the results of a device, and relations between the results and the expected values."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
 from cts.defects.defect import Defect
-from cts.defects.evaluation import evaluate_defect
+from cts.defects.evaluation import Trace, evaluate_defect, traced
 from cts.defects.glossary import ParameterValue, glossary
 from cts.defects.known import known_defects
+from cts.defects.single_edits import may_change, single_edits
+from cts.diagnosis.limit import Limit, SearchEnded
 from cts.verdict.compare import is_permitted, wrong_elements
 from cts.verdict.elements import gather
 from cts.verdict.expected import Exact, Expected, Placed, ValueSet, as_expected
 from cts.verdict.failure import Fit, Match
-from generators.errors import GeneratorError
+from generators.errors import GeneratorError, Rule
 from generators.kernel import Outcome
 from generators.numerics.formats import is_nan, values
 from generators.program.program import Program, Subcase
 
 LISTED = 4
-"""The most explanations of a message."""
+"""The most explanations of a message by known defects; single edits may be as many again."""
 
 TELLING = 4
 """A defect that explains only the wrong elements is mentioned if there are at least this many."""
 
+_BEYOND = frozenset({Rule.OUT_OF_BOUNDS, Rule.NO_WINDOW, "VUID-RuntimeSpirv-None-10834"})
+"""The rules that an access beyond an array breaks."""
 
-def gives(program: Program, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
-    """Tell whether ``other`` expects all results."""
-    return is_permitted(program, as_expected(other), before, outputs)
+_UNKNOWN = (GeneratorError, LookupError, ValueError, AttributeError, AssertionError, TypeError, ArithmeticError, StopIteration)
+"""What an evaluation raises if the model cannot say what a device with a defect does: single edits give operations any operands."""
 
 
-def _explains_wrong_ones(expected: Expected, other: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> bool:
-    """Tell whether ``other`` allows all elements that ``expected`` does not allow. Both must place the same elements."""
+@dataclass(frozen=True)
+class Ran:
+    """A subcase, its expected results, its buffers before, and what a device made of it."""
+
+    program: Program
+    subcase: Subcase
+    expected: Expected
+    before: Mapping[str, np.ndarray]
+    outcome: Outcome
+
+    @cached_property
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Every buffer after the dispatch."""
+        return {name: self.outcome.outputs.get(name, self.before[name]) for name in self.before}
+
+    @cached_property
+    def failing(self) -> int:
+        """How many elements have values that are not permitted."""
+        return failing_elements(self.expected, self.before, self.outputs)
+
+    @cached_property
+    def trace(self) -> Trace:
+        """What the right program computes."""
+        return traced(self.program, self.subcase)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the device returned buffers of the right sizes."""
+        return all(len(self.outputs[name]) == len(self.before[name]) for name in self.before)
+
+    def given_by(self, other: Expected) -> bool:
+        """Tell whether ``other`` expects all results."""
+        return is_permitted(self.program, as_expected(other), self.before, self.outputs)
+
+
+def _explains_wrong_ones(ran: Ran, other: Expected) -> bool:
+    """Tell whether ``other`` allows all elements that are wrong. Both must place the same elements."""
     wrong = 0
-    for placed, mutant in zip(expected.placed, other.placed, strict=False):
+    for placed, mutant in zip(ran.expected.placed, other.placed, strict=False):
         if placed.array != mutant.array or not np.array_equal(placed.offsets, mutant.offsets):
             return False
-        got = gather(outputs[placed.array], placed.offsets, placed.component)
-        bad = wrong_elements(placed, before, outputs)
+        got = gather(ran.outputs[placed.array], placed.offsets, placed.component)
+        bad = wrong_elements(placed, ran.before, ran.outputs)
         if not mutant.expected.contains(got)[bad].all():
             return False
         wrong += int(np.count_nonzero(bad))
-    return len(expected.placed) == len(other.placed) and wrong >= TELLING
+    return len(ran.expected.placed) == len(other.placed) and wrong >= TELLING
 
 
-def _explained_apart_from_beyond(
-    program: Program,
-    subcase: Subcase,
-    defect: Defect,
-    expected: Expected,
-    before: Mapping[str, np.ndarray],
-    outputs: Mapping[str, np.ndarray],
-) -> int:
-    """Return how many failing elements a defect that reads beyond an array explains: all elements that do not depend on the bytes there.
-    Return 0 if it does not explain all of these, or if they are few.
+def _apart_from_beyond(ran: Ran, one: Expected, other: Expected) -> tuple[int, int] | None:
+    """Return how many elements do not depend on the bytes beyond an array, and how many failing ones of these are explained; None if one of
+    them has another value.
 
-    The defect is evaluated with two different bytes beyond the arrays: an element that is the same in both does not depend on them.
+    Args:
+        ran: the results.
+        one, other: the results of a defect with different bytes beyond the arrays: an element that is the same in both does not depend on
+            them.
     """
-    try:
-        with np.errstate(all="ignore"):
-            one, other = (evaluate_defect(program, subcase, defect.substitutes, beyond) for beyond in (0x00, 0x2A))
-    except (GeneratorError, LookupError, ValueError):
-        return 0
     total = explained = 0
-    for placed, first, second in zip(expected.placed, one.placed, other.placed, strict=False):
+    for placed, first, second in zip(ran.expected.placed, one.placed, other.placed, strict=False):
         if not np.array_equal(placed.offsets, first.offsets):
-            return 0
-        got = gather(outputs[placed.array], placed.offsets, placed.component)
+            return None
+        got = gather(ran.outputs[placed.array], placed.offsets, placed.component)
         known = first.expected.bits == second.expected.bits
         if not first.expected.contains(got)[known].all():
-            return 0
+            return None
         total += known.size
-        explained += int(np.count_nonzero(known & wrong_elements(placed, before, outputs)))
-    return explained if explained >= max(TELLING, total // 8) else 0
+        explained += int(np.count_nonzero(known & wrong_elements(placed, ran.before, ran.outputs)))
+    return total, explained
 
 
 def diagnose(
@@ -84,81 +115,186 @@ def diagnose(
     expected: Expected,
     before: Mapping[str, np.ndarray],
     outcome: Outcome,
-    only: Collection[Match] | None = None,
     foreseen: Collection[str] = (),
+    limit: Limit | None = None,
 ) -> tuple[Match, ...]:
-    """Return the known defects that explain the results.
-
-    These are defects that explain all elements; if there are none, defects that explain the wrong elements; if there are none, relations
-    between expected and received elements. This costs many evaluations, so it is only for failures.
+    """Return the defects that explain the results of one subcase; if there are none, relations between expected and received elements, and
+    foreseen defects that explain the wrong elements only.
 
     Args:
         program, subcase: the program and subcase that ran.
         expected, before: as for cts.verdict.compare.compare.
         outcome: the results.
-        only: try only these defects; None for all known defects.
-        foreseen: ids of defects to try first; if they explain everything, no others are tried.
+        foreseen, limit: as for ``Search``; no limit if None.
     """
-    outputs = {name: outcome.outputs.get(name, before[name]) for name in before}
-    if any(len(outputs[name]) != len(before[name]) for name in before):
-        return ()
-    search = _Search(program, subcase, expected, before, outputs)
-    if only is None:
-        if foreseen and (found := search.fitting(defect for defect in known_defects(program) if defect.id in foreseen)[0]):
-            return ranked(found)
-        whole, partly = search.fitting(known_defects(program))
-    else:
-        wanted = {(match.id, match.sentence) for match in only}
-        whole, partly = search.fitting((one for one in known_defects(program) if (one.id, one.text) in wanted), simplest=False)
-    if whole:
-        return ranked(whole)
-    related = [replace(match, failing=search.failing) for match in _relations(expected, before, outputs)]
-    if only is not None:
-        related = [match for match in related if (match.id, match.sentence) in wanted]
-    return (*related, *ranked(partly))[:LISTED]
+    search = Search(Ran(program, subcase, expected, before, outcome), limit=limit or Limit(), foreseen=foreseen)
+    return search.run() or (*hints(search.ran), *search.partly)[:LISTED]
+
+
+@dataclass
+class Search:
+    """A search for the defects that explain a failing subcase and break nothing in the other ones: known mistakes, and single edits.
+
+    This costs many evaluations, so it is only for failures.
+
+    Attributes:
+        ran: the failing subcase.
+        others: the other subcases of the case, whether they failed or passed.
+        limit: the limit of the search; it tells afterwards whether the search has ended early.
+        foreseen: ids of defects that known failures name; if they explain ``ran``, no others are tried, and no other subcase.
+        earlier: ids of defects that explained other failures; if they explain all subcases, no others are tried.
+        tried: the sentences of defects that earlier searches of the family have tried; this one adds its own.
+        found: the defects, with how much and how many elements they explain.
+        partly: foreseen ones that explain the wrong elements of ``ran``, but not the other ones.
+    """
+
+    ran: Ran
+    others: Sequence[Ran] = ()
+    limit: Limit = field(default_factory=Limit)
+    foreseen: Collection[str] = ()
+    earlier: Collection[str] = ()
+    tried: set[str] = field(default_factory=set)
+    found: list[tuple[Defect, Fit, int]] = field(default_factory=list)
+    partly: dict[Match, None] = field(default_factory=dict)
+
+    def run(self) -> tuple[Match, ...]:
+        """Return the defects that explain everything, the best first."""
+        if not all(one.is_whole for one in (self.ran, *self.others)):
+            return ()
+        with suppress(SearchEnded):
+            self._run()
+        failing = sum(one.failing for one in (self.ran, *self.others))
+        best = Fit.ALL if any(fit is Fit.ALL for _, fit, _ in self.found) else Fit.BEYOND_ARRAY
+        return ranked([Match(one.id, one.text, fit, explains, failing) for one, fit, explains in self.found if fit is best])
+
+    def _run(self) -> None:
+        known, edits = list(known_defects(self.ran.program)), list(single_edits(self.ran.program))
+        self._try([defect for defect in (*known, *edits) if defect.id in self.foreseen], trusted=True)
+        if self.found:
+            return
+        self._try([defect for defect in (*known, *edits) if defect.id in self.earlier])
+        if self.found:
+            return
+        # Known mistakes take half of the time at most. What an earlier search of the family has not reached comes first.
+        with suppress(SearchEnded):
+            self._try(self._ordered(known), share=0.5)
+        self._try(self._ordered(edits), more=LISTED)
+
+    def _ordered(self, defects: Iterable[Defect]) -> list[Defect]:
+        return sorted(defects, key=lambda defect: defect.text in self.tried)
+
+    def _try(self, defects: Iterable[Defect], more: int = 0, trusted: bool = False, share: float = 1) -> None:
+        """Add the defects that explain everything, until there are ``LISTED``, and ``more``.
+
+        A defect is left out if another one that explains everything makes it needless.
+
+        Args:
+            trusted: whether the defects need not fit the other subcases.
+            share: how much of the limit may be gone before the last of them.
+
+        Raises:
+            SearchEnded: at the limit.
+        """
+        for defect in defects:
+            if len(self.found) >= LISTED + more:
+                return
+            self.limit.check(share)
+            self.tried.add(defect.text)
+            if not may_change(defect, self.ran.trace) or any(_says(other, defect) for other, _, _ in self.found):
+                continue
+            fitting = self._fit(defect, self.ran)
+            if fitting is None or not fitting.is_telling:
+                continue
+            rest = self._elsewhere(defect)
+            if rest is not None or trusted:
+                self.found.append((defect, fitting.fit, fitting.explained + (rest or 0)))
+
+    def _elsewhere(self, defect: Defect) -> int | None:
+        """Return how many failing elements of the other subcases a defect explains; None if it does not fit one of them."""
+        explained = 0
+        for other in self.others:
+            own: Defect | None = defect
+            if other.program is not self.ran.program:
+                own = self._of_others.get((id(other.program), defect.id, defect.text))
+            fitting = self._fit(own, other) if own is not None else None
+            if fitting is None and (own is not None or other.failing):
+                return None
+            explained += fitting.explained if fitting is not None else 0
+        return explained
+
+    @cached_property
+    def _of_others(self) -> dict[tuple[int, str, str], Defect]:
+        """The defects of the other programs of the module, by their identity."""
+        programs = {id(one.program): one.program for one in self.others if one.program is not self.ran.program}
+        found = [(key, one) for key, program in programs.items() for one in chain(known_defects(program), single_edits(program))]
+        return {(key, one.id, one.text): one for key, one in found}
+
+    def _fit(self, defect: Defect, ran: Ran) -> _Fitting | None:
+        """Return how well a defect explains a subcase; None if it does not.
+
+        If it reads beyond an array, it is evaluated with two different bytes there, and explains the elements that do not depend on them.
+        """
+        try:
+            # A defect may overflow although the right program does not.
+            with np.errstate(all="ignore"):
+                other = self._evaluated(defect, ran)
+                is_same = ran.given_by(other)
+                if is_same and (ran is not self.ran or defect.also is None or defect.also(ran.expected, other, ran.before, ran.outputs)):
+                    return _Fitting(Fit.ALL, ran.failing, ran.failing)
+                if ran is self.ran and defect.id in self.foreseen and _explains_wrong_ones(ran, other):
+                    self.partly[Match(defect.id, defect.text, Fit.WRONG_ELEMENTS, ran.failing, ran.failing)] = None
+                return None
+        except _UNKNOWN as error:
+            if isinstance(error, GeneratorError) and error.rule not in _BEYOND:
+                return _Fitting(Fit.BEYOND_ARRAY, 0, 0)
+        try:
+            with np.errstate(all="ignore"):
+                found = _apart_from_beyond(ran, *(self._evaluated(defect, ran, beyond) for beyond in (0x00, 0x2A)))
+        except _UNKNOWN:
+            # The model cannot say what such a device does.
+            return _Fitting(Fit.BEYOND_ARRAY, 0, 0)
+        return _Fitting(Fit.BEYOND_ARRAY, *found) if found is not None else None
+
+    def _evaluated(self, defect: Defect, ran: Ran, beyond: int | None = None) -> Expected:
+        return evaluate_defect(ran.program, ran.subcase, defect.substitutes, beyond, self.limit.of_evaluation(2 * ran.trace.steps + 64))
 
 
 @dataclass(frozen=True)
-class _Search:
-    """The results of a subcase, and its expected results."""
+class _Fitting:
+    """How well a defect fits a subcase.
 
-    program: Program
-    subcase: Subcase
-    expected: Expected
-    before: Mapping[str, np.ndarray]
-    outputs: Mapping[str, np.ndarray]
+    Attributes:
+        total: the elements that do not depend on bytes beyond an array.
+        explained: the failing ones of them.
+    """
 
-    @cached_property
-    def failing(self) -> int:
-        """Return how many elements have values that are not permitted."""
-        return failing_elements(self.expected, self.before, self.outputs)
+    fit: Fit
+    total: int
+    explained: int
 
-    def fitting(self, defects: Iterable[Defect], simplest: bool = True) -> tuple[list[Match], list[Match]]:
-        """Return which of the defects explain all elements, and which explain only the wrong elements. ``LISTED`` of the former are enough.
+    @property
+    def is_telling(self) -> bool:
+        return self.fit is Fit.ALL or self.explained >= max(TELLING, self.total // 8)
 
-        Args:
-            simplest: whether to leave out a defect if a part of it already explains everything.
-        """
-        program, expected, before, outputs = self.program, self.expected, self.before, self.outputs
-        whole: dict[Match, Defect] = {}
-        partly: dict[Match, None] = {}
-        for defect in defects:
-            if simplest and any(simpler.substitutes.items() <= defect.substitutes.items() for simpler in whole.values()):
-                continue
-            try:
-                # A defect may overflow although the right program does not.
-                with np.errstate(all="ignore"):
-                    other = evaluate_defect(program, self.subcase, defect.substitutes)
-                    if gives(program, other, before, outputs) and (defect.also is None or defect.also(expected, other, before, outputs)):
-                        whole[_match(defect, Fit.ALL, self.failing, self.failing)] = defect
-                    elif not whole and _explains_wrong_ones(expected, other, before, outputs):
-                        partly[_match(defect, Fit.WRONG_ELEMENTS, self.failing, self.failing)] = None
-            except (GeneratorError, LookupError, ValueError):
-                if explained := _explained_apart_from_beyond(program, self.subcase, defect, expected, before, outputs):
-                    whole[_match(defect, Fit.BEYOND_ARRAY, explained, self.failing)] = defect
-            if len(whole) == LISTED:
-                break
-        return list(whole), list(partly)
+
+def _is_edit(defect: Defect) -> bool:
+    return defect.id.startswith("single_edit.")
+
+
+def _says(found: Defect, other: Defect) -> bool:
+    """Tell whether a defect that explains everything makes another one needless: the other one makes the same mistake in more instructions,
+    or it is a single edit of the same instructions, or the same edit of fewer of them.
+    """
+    if _is_edit(other):
+        same = found.substitutes.keys() == other.substitutes.keys() and not _is_edit(found)
+        return same or other.substitutes.items() <= found.substitutes.items()
+    return found.substitutes.items() <= other.substitutes.items()
+
+
+def hints(ran: Ran) -> tuple[Match, ...]:
+    """Return relations between the expected and the received elements of a subcase."""
+    related = _relations(ran.expected, ran.before, ran.outputs) if ran.is_whole else []
+    return tuple(replace(match, failing=ran.failing) for match in related)[:LISTED]
 
 
 def failing_elements(expected: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> int:
@@ -171,10 +307,6 @@ def ranked(matches: Sequence[Match]) -> tuple[Match, ...]:
     ordered = sorted(matches, key=lambda match: -match.explains)
     best = sum(match.explains == ordered[0].explains for match in ordered) if ordered else 0
     return tuple(replace(match, equal=best > 1 and number < best) for number, match in enumerate(ordered))
-
-
-def _match(defect: Defect, fit: Fit, explains: int, failing: int) -> Match:
-    return Match(defect.id, defect.text, fit, explains, failing)
 
 
 def relation(name: str, explains: int = 0, **parameters: ParameterValue) -> Match:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
 from cts.defects.defect import Defect
 from cts.defects.known import known_defects
+from cts.defects.single_edits import single_edits
 from cts.element_walk.recording import recorded, recorded_defect
 from cts.element_walk.steps import NoSuchElement, Place, Walk
 from cts.element_walk.walk import departing, walk
@@ -59,9 +61,9 @@ def walked(program: Program, subcase: Subcase, place: Place, match: Match | None
 
 
 def _suspected(program: Program, match: Match | None) -> Iterator[Defect]:
-    """Yield the known defect that a match names, if it is one."""
+    """Yield the defect that a match names, if it is one."""
     if match is not None and match.id:
-        for defect in known_defects(program):
+        for defect in chain(known_defects(program), single_edits(program)):
             if defect.id == match.id and match.sentence.startswith(defect.text):
                 yield defect
                 return

@@ -117,6 +117,8 @@ class EmbeddedDevice:
         self.last_steps, self.warnings = {}, ()
         with self._step(Step.PIPELINE):
             if not pipelines or pipelines[0].kernel is not kernel:
+                for last in pipelines:
+                    last.take_apart()
                 pipelines = tuple(map(self._made, kernel.all))
         with self._step(Step.DISPATCH):
             outcomes = [pipelines[dispatch.pipeline].run(dispatch) for dispatch in dispatches]

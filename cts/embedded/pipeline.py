@@ -19,6 +19,7 @@ from cts.embedded.diagnostics import (
     instruction_text,
     reading,
 )
+from cts.embedded.faults import replaceable
 from cts.embedded.instructions.control_flow import prepare_functions
 from cts.embedded.instructions.invocations.built_ins import built_in, check_built_in, check_drawn_built_in, drawn_built_in
 from cts.embedded.machine.pointers import BytePointer, Cell, CellPointer, DescriptorArray, ImagePlace
@@ -35,6 +36,7 @@ from cts.embedded.types.spirv_types import Array, size_of
 from cts.embedded.types.values import UNDEFINED
 from cts.embedded.undefined.recovery import UNDEFINED_RULE, Recovery
 from generators.kernel import BufferSlot, Dispatch, Kernel, Outcome
+from generators.passes import PassBarrier
 from generators.spirv.enumerants import Decoration, Op, StorageClass
 from generators.spirv.reader import HEADER_WORDS
 
@@ -61,6 +63,7 @@ class Pipeline:
         self.kernel = kernel
         self._settings = settings
         self._built_in = settings.faults.performing(built_in)
+        self._passed_on = settings.faults.performing(passed_on)
         self._choices: np.random.Generator | None = None
         with reading():
             translation = Translation(kernel, subgroup_size, settings, handlers, RULES, CHECKS)
@@ -80,6 +83,14 @@ class Pipeline:
     def warnings(self) -> tuple[str, ...]:
         """The kernel's violations of tolerated positions, once each."""
         return tuple(self._translation.machine.warnings)
+
+    def take_apart(self) -> None:
+        """Free the pipeline's memory at once: its parts refer to each other, and Python would have to search for them."""
+        machine = self._translation.machine
+        self._translation.functions.clear()
+        machine.recovery = None
+        machine.values.clear()
+        machine.constants.clear()
 
     def _connect(self) -> None:
         """Collect the properties of variables that every dispatch needs."""
@@ -138,17 +149,40 @@ class Pipeline:
         machine.begin_dispatch()
         machine.workgroups = dispatch.workgroups
         machine.index = translation.first_function
-        main = translation.functions[translation.entry]
-        for z, y, x in product(*(range(count) for count in reversed(dispatch.workgroups))):
-            machine.begin_workgroup((x, y, z))
-            self._begin_workgroup()
-            machine.call(main, ())
+        passes = self.kernel.passes
+        if passes is None:
+            self._run_workgroups()
+        else:
+            for number in range(dispatch.passes):
+                before = [memory.data.copy() if memory.writable else memory.data for memory in memories]
+                _put(self._pushed, passes.offset, number, 4)
+                self._run_workgroups()
+                if number < dispatch.passes - 1:
+                    self._pass_on(memories, before, passes.barrier)
         written = [(slot, memory) for slot, memory in zip(self.kernel.buffers, memories, strict=True) if slot.written]
         layouts = self._settings.matrix_layouts
         outputs = {
             slot.name: memory.data if slot.opaque is None else layouts.taken_out(slot.opaque, memory.data) for slot, memory in written
         }
         return Outcome(outputs, stray_writes(memories))
+
+    def _run_workgroups(self) -> None:
+        """Run the entry point in each workgroup of a dispatch."""
+        translation, machine = self._translation, self._translation.machine
+        main = translation.functions[translation.entry]
+        for z, y, x in product(*(range(count) for count in reversed(machine.workgroups))):
+            machine.begin_workgroup((x, y, z))
+            self._begin_workgroup()
+            machine.call(main, ())
+
+    def _pass_on(self, memories: Sequence[Memory], before: Sequence[np.ndarray], barrier: PassBarrier) -> None:
+        """Perform the barrier between two passes. ``before``: the contents of the memories before the first of them."""
+        self._translation.machine.steps = 0
+        for memory, earlier in zip(memories, before, strict=True):
+            if memory.writable:
+                memory.data[:] = self._passed_on(memory.data, earlier)
+            if barrier != "none":
+                memory.order(makes_visible=barrier != "execution")
 
     def _buffers(self, dispatch: Dispatch) -> list[Memory]:
         """Return the buffers' memories with their contents. Write their addresses to the push constants and into buffers."""
@@ -169,6 +203,7 @@ class Pipeline:
                 memory.data = memory.data.copy()
             for at, name in slot.addresses:
                 _put(memory.data, at, bases[name], 8)
+        self._pushed = push_constants
         self._bind(memories, push_constants)
         return memories
 
@@ -209,6 +244,9 @@ class Pipeline:
                 for which, default in ((Decoration.DescriptorSet, 0), (Decoration.Binding, -1))
             )
             descriptors = bound.get((number, binding), {})
+            if 0 in descriptors and not variable.is_descriptor_array:
+                constants[variable.id] = descriptors[0]
+                continue
             # If nothing is bound, any access is out of bounds.
             empty = np.zeros(0, np.uint8)
             nothing = BytePointer(Memory(translation.name(variable.id), empty, "buffer", strict=strict, forbid=forbid), 0)
@@ -219,7 +257,7 @@ class Pipeline:
                 count = max(descriptors, default=-1) + 1 if contents.length is None else contents.length
                 constants[variable.id] = DescriptorArray(descriptors, count, nothing)
             else:
-                constants[variable.id] = descriptors.get(0, nothing)
+                constants[variable.id] = nothing
         block = Memory("push constants", push_constants, "buffer", writable=False, strict=strict, forbid=forbid)
         for id_ in self._push_constants:
             constants[id_] = BytePointer(block, 0)
@@ -246,6 +284,17 @@ class Pipeline:
                 cell.value = values[initializer]
             else:
                 cell.value = UNDEFINED if self._settings.strict else translation.zero(cell.type)
+
+
+@replaceable
+def passed_on(contents: np.ndarray, before: np.ndarray) -> np.ndarray:  # noqa: ARG001 (faults use it)
+    """Return what the next dispatch of a submission finds in a buffer, after a barrier.
+
+    Args:
+        contents: its bytes after the dispatch, uint8.
+        before: its bytes before the dispatch.
+    """
+    return contents
 
 
 def _put(data: np.ndarray, at: int, number: int, size: int) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -27,7 +27,7 @@ from cts.verdict.codes import Code, Reason
 from cts.verdict.compare import CODES, compare, compare_quality, format_mismatch
 from cts.verdict.effort import Effort
 from cts.verdict.expected import Expected, as_expected
-from cts.verdict.failure import Failure, Fit, Match, Mismatch, explanations
+from cts.verdict.failure import Failure, Match, Mismatch, explanations
 from cts.verdict.machine import ElementPlace, MachineWalk
 from cts.verdict.poison import initial_contents
 from cts.verdict.tensor_map import TensorMap
@@ -101,13 +101,14 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
             if doubtful := next((entry for entry in found if entry.mismatches), None):
                 warned.append(doubtful)
     policy = _policy(program, plan.expected)
+    passed = {index: outcome for index, outcome in enumerate(outcomes) if all(index != entry.index for entry in (*wrong, *warned))}
     if wrong:
         with watch.step("diagnose"):
             back = partial(_way_back, device, dict(zip(map(id, program.all), kernels, strict=True)), plan)
-            return _failed(case, plan, wrong, policy, effort, back)
+            return _failed(case, plan, wrong, policy, effort, back, passed)
     if warned:
         with watch.step("diagnose"):
-            return _warned(case, plan, warned, policy, effort)
+            return _warned(case, plan, warned, policy, effort, passed)
     return Judgement(Verdict.PASS, message=_choices(plan, outcomes), subcases=len(outcomes), policy=policy)
 
 
@@ -283,51 +284,22 @@ def _policy(program: Program, expected: Sequence[Expected]) -> str:
     return "; ".join(notes)
 
 
-def _diagnosis(
-    plan: Arrangement, entry: WrongSubcase, only: Collection[Match] | None = None, foreseen: Collection[str] = ()
-) -> tuple[Match, ...]:
+def _diagnoses(
+    plan: Arrangement, wrong: Sequence[WrongSubcase], passed: Mapping[int, Outcome], family: str, effort: Effort
+) -> list[tuple[Match, ...]]:
+    """Return the explanations of the first failing subcases. ``passed`` has the results of other subcases."""
     # Import it only here: most runs need no diagnosis, and it imports all defects.
-    from cts.diagnosis.diagnose import diagnose
+    from cts.diagnosis.diagnose import Ran
+    from cts.diagnosis.whole_case import explained
 
-    index = entry.index
-    program, subcase = plan.programs[index], plan.subcases[index]
-    return diagnose(program, subcase, plan.expected[index], plan.before[index], entry.outcome, only, foreseen)
-
-
-def _failing(entry: WrongSubcase) -> int:
-    """Return how many elements of matrices are wrong in a subcase."""
-    return sum(mismatch.count for mismatch in entry.mismatches if mismatch.matrix is not None)
-
-
-def _counted(plan: Arrangement, wrong: Sequence[WrongSubcase], found: Sequence[tuple[Match, ...]]) -> list[tuple[Match, ...]]:
-    """Return the matches of the first failing subcases, with the number of failing elements of the whole case that each explains.
-
-    Args:
-        wrong: every failing subcase.
-        found: the matches of each of the first of them.
-    """
-    failing = sum(map(_failing, wrong))
-    explained: Counter[tuple[str, str, Fit]] = Counter()
-    for matches in found:
-        explained.update({match.key: match.explains for match in matches})
-    sought = tuple({match.key: match for matches in found for match in matches}.values())
-    for entry in wrong[len(found) :]:
-        explained.update({match.key: match.explains for match in _diagnosis(plan, entry, sought)})
-    return [tuple(replace(match, explains=explained[match.key], failing=failing) for match in matches) for matches in found]
-
-
-def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase], foreseen: Collection[str]) -> list[tuple[Match, ...]]:
-    """Return the matches of each of the first failing subcases; if some match all of them, only these: one defect explains them all."""
+    left = {**passed, **{entry.index: entry.outcome for entry in wrong}}
+    ran = [
+        Ran(plan.programs[index], plan.subcases[index], plan.expected[index], plan.before[index], outcome)
+        for index, outcome in left.items()
+    ]
+    places = {index: place for place, index in enumerate(left)}
     try:
-        found = [_diagnosis(plan, entry, foreseen=foreseen) for entry in wrong[:SHOWN_SUBCASES]]
-        shared = set.intersection(*({match.key for match in matches} for matches in found))
-        if shared:
-            found = [tuple(match for match in matches if match.key in shared) for matches in found]
-        equal = [sum(match.equal for match in matches) > 1 for matches in found]
-        found = [
-            tuple(replace(match, equal=match.equal and several) for match in matches) for matches, several in zip(found, equal, strict=True)
-        ]
-        return _counted(plan, wrong, found)
+        return explained(ran, [places[entry.index] for entry in wrong], SHOWN_SUBCASES, family, effort)
     except Exception as error:
         # Best effort: a bug of the diagnosis must not hide the device's failure.
         why = Match("", f"unknown, because the diagnosis itself failed: {type(error).__name__}: {error}")
@@ -375,22 +347,31 @@ def _map(plan: Arrangement, entry: WrongSubcase, mismatch: Mismatch) -> TensorMa
     return maps[-1] if maps else None
 
 
-def _warned(case: Case, plan: Arrangement, warned: Sequence[WrongSubcase], policy: str, effort: Effort) -> Judgement:
+def _warned(
+    case: Case, plan: Arrangement, warned: Sequence[WrongSubcase], policy: str, effort: Effort, passed: Mapping[int, Outcome]
+) -> Judgement:
     first = warned[0].mismatches[0]
     code = Code.QUALITY_WARNING.of(first.position)
     stricter = replace(plan, expected=tuple(map(as_expected, plan.expected)))
-    blocks, failures, diagnoses = _told(case, stricter, warned, "more subcases", code, effort)
+    blocks, failures, diagnoses = _told(case, stricter, warned, "more subcases", code, effort, passed)
     blocks.append("The specification permits these values: nothing has failed.")
     reason = f"{len(warned)} of {len(plan.subcases)} subcases: {first.summary}" + _first_match(diagnoses)
     return Judgement(Verdict.QUALITY_WARNING, code, one_line(reason), "\n".join(blocks), len(plan.subcases), policy, failures)
 
 
 def _failed(
-    case: Case, plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str, effort: Effort, back: WayBack = _unknown
+    case: Case,
+    plan: Arrangement,
+    wrong: Sequence[WrongSubcase],
+    policy: str,
+    effort: Effort,
+    back: WayBack = _unknown,
+    passed: Mapping[int, Outcome] = MappingProxyType({}),
 ) -> Judgement:
+    """Return the judgement of a case with wrong results; ``passed`` has the results of other subcases by their index."""
     kinds = {mismatch.kind for entry in wrong for mismatch in entry.mismatches}
     code = next(code.of() for kind, code in CODES.items() if kind in kinds)
-    blocks, failures, diagnoses = _told(case, plan, wrong, "more failing subcases", code, effort, back)
+    blocks, failures, diagnoses = _told(case, plan, wrong, "more failing subcases", code, effort, passed, back)
     reason = f"{len(wrong)} of {len(plan.subcases)} subcases wrong: {wrong[0].mismatches[0].summary}" + _first_match(diagnoses)
     if all(entry.round > 1 for entry in wrong):
         reason += "; not in the first run of the same dispatch"
@@ -400,7 +381,7 @@ def _failed(
 
 
 def _first_match(diagnoses: Sequence[Sequence[Match]]) -> str:
-    return f"; matches: {explanations(diagnoses[0])[0]}" if diagnoses[0] else ""
+    return f"; matches: {explanations(diagnoses[0])[0]}" if diagnoses[0] and diagnoses[0][0].id else ""
 
 
 def _told(
@@ -410,6 +391,7 @@ def _told(
     more: str,
     code: str,
     effort: Effort,
+    passed: Mapping[int, Outcome],
     back: WayBack = _unknown,
 ) -> tuple[list[str], tuple[Failure, ...], list[tuple[Match, ...]]]:
     """Return paragraphs about subcases with wrong results, their journal entries, and the explanations of the first ones.
@@ -418,6 +400,7 @@ def _told(
         plan: the subcases with their expected results.
         more: the words for subcases that are not explained.
         code: the code of the verdict.
+        passed: the results of subcases that are right, by their index.
         back: returns how machine code made the first wrong element.
     """
     # A diagnosis evaluates many mutants of the program, so only the first failing subcases are explained.
@@ -425,7 +408,7 @@ def _told(
         diagnoses: list[tuple[Match, ...]] = [() for _ in wrong[:SHOWN_SUBCASES]]
     else:
         with effort.budget.spending():
-            diagnoses = _diagnoses(plan, wrong, effort.foreseen)
+            diagnoses = _diagnoses(plan, wrong, passed, case.family, effort)
     blocks: list[str] = []
     failures: list[Failure] = []
     for place, entry in enumerate(wrong):

@@ -30,8 +30,9 @@ from generators.errors import Lack, NotExpressible
 from generators.glsl.compile import FILE_ENDINGS
 from generators.kernel import Kernel, OpaqueSlot, Outcome
 from generators.numerics.formats import values
+from generators.passes import PassBarrier, Passes
 from generators.program.program import Program
-from generators.stages import DrawnStage, ShaderObject, Stage
+from generators.stages import DrawnStage, Preceding, ShaderObject, Stage
 from generators.windows import Windows
 
 _COMMENT_WIDTH = 130
@@ -247,6 +248,7 @@ def describe(id_: str, built: Kernel, plan: Arrangement) -> dict[str, Any]:
                 "operands": dict(subcase.operands),
                 "workgroups": list(one.workgroups),
                 "push_constants": one.push_constants.hex(),
+                **({} if built.passes is None else {"passes": one.passes}),
                 "before": {slot.name: f"{name}/before/{slot.name}.bin" for slot in built.buffers},
                 "expected": {slot.name: f"{name}/expected/{slot.name}.bin" for slot in built.buffers if slot.written},
                 "allowed": f"{name}/expected/elements.csv",
@@ -287,6 +289,9 @@ def _pipeline(built: Kernel) -> dict[str, Any]:
             for slot in built.buffers
         ],
         **({"spare_descriptors": built.spare_descriptors} if built.spare_descriptors else {}),
+        **({} if built.preceding is None else {"preceded_by": _PRECEDING[built.preceding]}),
+        **({"barriers_of_conversions": _CONVERSION_STAGE} if built.conversion_stage else {}),
+        **({} if built.passes is None else {"passes": _passes(built.passes)}),
         **({} if built.shader_object is None else {"shader_object": _SHADER_OBJECTS[built.shader_object]}),
         **(
             {"pipeline_cache": "make the pipeline a second time, with a cache that has the first one's data, and run that"}
@@ -326,6 +331,34 @@ _DRAWS: Mapping[DrawnStage, str] = {
     "vertex": "draw a list of this many points with rasterizerDiscardEnable",
     "raygen": "trace this many rays (vkCmdTraceRaysKHR) with a pipeline whose only shader is the ray generation shader",
 }
+
+
+_PRECEDING: Mapping[Preceding, str] = {
+    "compute": "before, make a compute pipeline with an empty shader, and record a dispatch of it in the same command buffer",
+    "raygen": "before, make a ray tracing pipeline with an empty ray generation shader, and record a trace in the same command buffer",
+}
+
+_CONVERSION_STAGE = (
+    "convert by vkCmdConvertCooperativeVectorMatrixNV in the command buffer of the dispatch; the barriers between have the stage "
+    "VK_PIPELINE_STAGE_2_CONVERT_COOPERATIVE_VECTOR_MATRIX_BIT_NV with transfer reads and writes, and the stage of the shader with storage "
+    "reads and writes"
+)
+
+_BARRIERS: Mapping[PassBarrier, str] = {
+    "memory": "a VkMemoryBarrier from shader writes to shader reads and writes, between compute stages",
+    "buffers": "a VkBufferMemoryBarrier from shader writes to shader reads and writes for each written buffer, between compute stages",
+    "execution": "a pipeline barrier between compute stages, without accesses",
+    "none": "nothing",
+}
+
+
+def _passes(passes: Passes) -> dict[str, Any]:
+    """Describe how to repeat a dispatch."""
+    return {
+        "how": "record each dispatch as many times as it has passes, on the same buffers in one command buffer; submit it once",
+        "between": _BARRIERS[passes.barrier],
+        "number_at_push_constant_byte": passes.offset,
+    }
 
 
 def _windows(windows: Windows) -> dict[str, Any]:

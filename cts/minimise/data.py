@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,12 +10,14 @@ import numpy as np
 from cts.devices.device import Device, DeviceFailure
 from cts.devices.holder import DeviceHolder
 from cts.diagnosis.diagnose import diagnose
+from cts.diagnosis.limit import Limit
 from cts.front_ends import FrontEnd
 from cts.kinds.kernel import Arrangement, arrange, compile_module
 from cts.minimise.ending import Ending, named
 from cts.minimise.search import Budget, Spent, Step, one_round
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import CODES, compare, compare_quality
+from cts.verdict.effort import SECONDS_OF_FAILURE
 from cts.verdict.expected import as_expected
 from cts.verdict.poison import initial_contents
 from cts.verdict.verdict import Verdict
@@ -97,7 +99,7 @@ class _Search:
             # These data have no expected result, for example a quotient of zeros.
             return False
         self._budget.take()
-        ended = _run(plan, self._holder, self._front_end)
+        ended = _run(plan, self._holder, self._front_end, self._ending.defects)
         self._show(what, ended)
         return self._ending.is_like(ended)
 
@@ -132,8 +134,8 @@ def _arranged(program: Program, subcase: Subcase) -> Arrangement:
     return Arrangement((subcase,), (expected,), (before,), (dispatch(program, subcase, before),), (program,))
 
 
-def _run(plan: Arrangement, holder: DeviceHolder, front_end: FrontEnd) -> Ending:
-    """Run a dispatch and return how it ended."""
+def _run(plan: Arrangement, holder: DeviceHolder, front_end: FrontEnd, foreseen: Collection[str]) -> Ending:
+    """Run a dispatch and return how it ended; ``foreseen`` are ids of the defects that may explain it."""
     program, subcase, expected, before = plan.programs[0], plan.subcases[0], plan.expected[0], plan.before[0]
     device = holder.device
     assert isinstance(device, Device), "it runs kernels"
@@ -144,13 +146,14 @@ def _run(plan: Arrangement, holder: DeviceHolder, front_end: FrontEnd) -> Ending
             holder.discard()
         return Ending(Verdict(failure.verdict), failure.code)
     wrong = compare(program, expected, before, outcome)
+    limit = Limit(SECONDS_OF_FAILURE)
     if wrong:
         kinds = {mismatch.kind for mismatch in wrong}
         code = next(code.of() for kind, code in CODES.items() if kind in kinds)
-        return Ending(Verdict.FAIL, code, named(diagnose(program, subcase, expected, before, outcome)))
+        return Ending(Verdict.FAIL, code, named(diagnose(program, subcase, expected, before, outcome, foreseen, limit)))
     warned = compare_quality(expected, before, outcome)
     if warned:
-        matches = diagnose(program, subcase, as_expected(expected), before, outcome)
+        matches = diagnose(program, subcase, as_expected(expected), before, outcome, foreseen, limit)
         return Ending(Verdict.QUALITY_WARNING, CODES[warned[0].kind].of(warned[0].position), named(matches))
     return Ending(Verdict.PASS, Verdict.PASS.value)
 

@@ -180,7 +180,10 @@ def repeat(state: State, operation: language.Loop, indices: Iterable[int], trips
         if not alive.any():
             return
         left = _iterate(state, operation, index, state.positions(numbers[alive]))
-        alive = alive & np.isin(numbers, state.instances) & ~np.isin(numbers, left)
+        if state.instances is not numbers:
+            alive = alive & np.isin(numbers, state.instances)
+        if len(left):
+            alive = alive & ~np.isin(numbers, left)
 
 
 def trip_counts(state: State, operation: language.Loop) -> np.ndarray:
@@ -210,7 +213,7 @@ def leave(state: State, operation: language.Exit) -> None:
     Raises:
         GeneratorError: a break or continue is outside a loop's own body.
     """
-    if operation.kind not in ("return", "discard"):
+    if operation.kind not in language.ENDINGS:
         raise GeneratorError(Rule.EXIT_PLACE, f"a {operation.kind} is outside a loop's own body: put it among the loop's own operations")
     return_where(state, holds(state, operation.condition), operation.body, operation.returned)
 
@@ -274,7 +277,7 @@ def _segments(body: Sequence[Operation]) -> Iterator[tuple[list[Operation], lang
     """Yield the operations between exits from the iteration, each group with the exit that follows."""
     segment: list[Operation] = []
     for operation in body:
-        if isinstance(operation, language.Exit) and operation.kind not in ("return", "discard"):
+        if isinstance(operation, language.Exit) and operation.kind not in language.ENDINGS:
             yield segment, operation
             segment = []
         else:

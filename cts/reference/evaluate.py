@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 from cts.reference.state import Perform, State, evaluates, initial_state
 from cts.reference.variables import initialize
 from cts.verdict.expected import Expected, Interval
@@ -35,11 +38,23 @@ def evaluate(program: Program, subcase: Subcase, performed: Perform = perform) -
     return outcome(initial_state(program, subcase, performed))
 
 
+def _passes(state: State) -> Iterator[State]:
+    """Yield the state of each pass, in order. All have the same memory."""
+    passes, subcase = state.program.passes, state.subcase
+    if passes is None:
+        yield state
+        return
+    for number in range(subcase.operands[passes.operand.name]):
+        given = replace(subcase, operands={**subcase.operands, passes.operand.name: number})
+        yield replace(state.apart(state.instances, None), subcase=given)
+
+
 def outcome(state: State) -> Expected:
     """Run the program of a state from the start, and return its outcome. Raises GeneratorError as ``evaluate``."""
     program = state.program
-    initialize(state, program.variables)
-    state.run(program.operations)
+    for one in _passes(state):
+        initialize(one, program.variables)
+        one.run(program.operations)
     written = [state.memories[array.name] for array in program.arrays if array.role in ("output", "inout")]
     placed = tuple(placed for memory in written for placed in (*memory.placed, *memory.background))
     judged_by_policy = any(isinstance(p.expected, Interval) and p.expected.envelope is not None for p in placed)

@@ -255,15 +255,16 @@ def transposed(value: MatrixValue) -> MatrixValue:
 
 def _each_array(value: SomeHolder, change: Callable[[np.ndarray], np.ndarray]) -> SomeHolder:
     """Return the value after a change to every per-element array in it, also inside the values of its fields."""
+    return replace(value, **{name: _changed(inner, change) for name, inner in vars(value).items()})
 
-    def field(inner: Any) -> Any:
-        if isinstance(inner, np.ndarray):
-            return change(inner)
-        if isinstance(inner, tuple):
-            return tuple(map(field, inner))
-        return _each_array(inner, change) if isinstance(inner, _HOLDERS) else inner
 
-    return replace(value, **{name: field(inner) for name, inner in vars(value).items()})
+def _changed(inner: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
+    """Return what a field holds after the change."""
+    if isinstance(inner, np.ndarray):
+        return change(inner)
+    if isinstance(inner, tuple):
+        return tuple(_changed(one, change) for one in inner)
+    return _each_array(inner, change) if isinstance(inner, _HOLDERS) else inner
 
 
 _HOLDERS = (MatrixValue, Certain, Choice, Range, Envelope, Origin, Proof, History)

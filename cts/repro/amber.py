@@ -58,6 +58,8 @@ def _refuse(runs: Sequence[Run]) -> None:
         raise NotExpressible(Lack.PROGRAM_DRAW, "it draws without attachments")
     if first.shader_object is not None or first.pipeline_cache or first.robust:
         raise NotExpressible(Lack.PROGRAM_PIPELINE, "it has a shader object, a pipeline cache or robust access")
+    if first.passes is not None or first.preceding is not None:
+        raise NotExpressible(Lack.PROGRAM_PIPELINE, "it has several dispatches, or several pipelines, in one submission")
     for slot in first.buffers:
         if slot.binding is None or slot.element:
             raise NotExpressible(Lack.PROGRAM_BUFFERS, "it has buffers that are reached by address, or arrays of descriptors")

@@ -16,14 +16,15 @@ from cts.devices.capabilities import (
     STORES_IN_STAGE,
     SUBGROUP_OPERATIONS,
 )
+from cts.devices.kernel_needs import module_needs
 from cts.devices.module_needs import ModuleNeeds
-from cts.devices.module_reading import read_needs
 from cts.repro.feature_structures import FeatureStructure, feature_structures, structure_of
 from cts.repro.program_files import template
 from generators.errors import Lack, NotExpressible
 from generators.kernel import Dispatch, Kernel
 from generators.spirv.assemble import assemble
 from generators.spirv.covering_triangle import CORNERS, COVERING_TRIANGLE
+from generators.spirv.empty_shaders import empty_shader
 from generators.stages import Draw
 from generators.types import Scope
 
@@ -74,9 +75,11 @@ def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Seq
     first = runs[0].kernel
     _refuse(runs)
     kernels = list(dict.fromkeys(run.kernel for run in runs))
-    needs = read_needs(first.spirv, first.entry_point)
+    needs = module_needs(first)
+    rays = first.preceding == "raygen" or (first.draw is not None and first.draw.stage == "raygen")
     used = _features(first, needs)
     offsets = _offsets(first)
+    pushed_addresses = any(slot.address_offset is not None for slot in first.buffers)
     pushed = -(-first.push_constant_bytes // 4) * 4
     return template("kernel.c.jinja").render(
         id=id_,
@@ -88,8 +91,13 @@ def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Seq
         shader_object=first.shader_object,
         pipeline_cache=first.pipeline_cache,
         full_subgroups=first.full_subgroups is not False,
-        addresses=any(slot.address_offset is not None for slot in first.buffers),
+        addresses=rays or pushed_addresses,
+        pushed_addresses=pushed_addresses,
+        rays=rays,
+        preceding=first.preceding,
+        empty_shader="" if first.preceding is None else _words(empty_shader(first.preceding)),
         push_constant_bytes=pushed,
+        passes=first.passes,
         buffers=first.buffers,
         local_size_id=_NO_CONSTANT if first.draw is not None else first.local_size_constant_id,
         constants=[
@@ -111,6 +119,7 @@ def c_program(id_: str, about: Sequence[str], runs: Sequence[Run], disputed: Seq
                 "folder": run.folder,
                 "pipeline": kernels.index(run.kernel),
                 "workgroups": run.dispatch.workgroups,
+                "passes": run.dispatch.passes,
                 "pushed": ", ".join(map(str, run.dispatch.push_constants)) or "0",
             }
             for run in runs
@@ -130,18 +139,29 @@ def _stage(draw: Draw | None) -> dict[str, Any]:
             "bind_point": "VK_PIPELINE_BIND_POINT_COMPUTE",
             "queue_bit": "VK_QUEUE_COMPUTE_BIT",
         }
+    if draw.stage == "raygen":
+        return {
+            "draw": draw,
+            "stage_bit": "VK_SHADER_STAGE_RAYGEN_BIT_KHR",
+            "pipeline_stage": "VK_PIPELINE_STAGE_RAY_TRACING_SHADER_BIT_KHR",
+            "bind_point": "VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR",
+            "queue_bit": "VK_QUEUE_COMPUTE_BIT",
+        }
     in_fragments = draw.stage == "fragment"
-    words = np.frombuffer(assemble(COVERING_TRIANGLE), "<u4")
     return {
         "draw": draw,
         "extent": (draw.width, draw.height) if in_fragments else (1, 1),
         "vertices": CORNERS if in_fragments else draw.width,
-        "triangle": ", ".join(map(hex, words.tolist())),
+        "triangle": _words(assemble(COVERING_TRIANGLE)),
         "stage_bit": f"VK_SHADER_STAGE_{draw.stage.upper()}_BIT",
         "pipeline_stage": f"VK_PIPELINE_STAGE_{draw.stage.upper()}_SHADER_BIT",
         "bind_point": "VK_PIPELINE_BIND_POINT_GRAPHICS",
         "queue_bit": "VK_QUEUE_GRAPHICS_BIT",
     }
+
+
+def _words(module: bytes) -> str:
+    return ", ".join(map(hex, np.frombuffer(module, "<u4").tolist()))
 
 
 def _refuse(runs: Sequence[Run]) -> None:
@@ -150,8 +170,6 @@ def _refuse(runs: Sequence[Run]) -> None:
         raise NotExpressible(
             Lack.PROGRAM_PIPELINE, "it draws with a pipeline cache, a shader object or robust access, which the C program does not support"
         )
-    if first.draw is not None and first.draw.stage == "raygen":
-        raise NotExpressible(Lack.PROGRAM_PIPELINE, "it is a ray generation shader, and the C program makes no ray tracing pipelines")
     if any(slot.opaque is not None for slot in first.buffers):
         raise NotExpressible(
             Lack.PROGRAM_MATRICES, "it has matrices in a layout that the device chooses, and the C program cannot convert them"
@@ -211,7 +229,7 @@ class Features:
         """Return the values that device.c.jinja and structures.c.jinja need."""
         return {
             "structures": self.structures,
-            "extension_room": max(1, sum(bool(one.extension) for one in self.structures)),
+            "extension_room": max(1, sum(1 + len(one.depends) for one in self.structures if one.extension)),
             "required": self.required,
             "enabled": self.enabled,
         }
@@ -275,7 +293,7 @@ def _features(kernel: Kernel, needs: ModuleNeeds) -> Features:
         used.require(("cooperativeMatrixWorkgroupScope",))
     if needs.local_size_mode:
         used.require(("maintenance4",))
-    if kernel.draw is not None and any(slot.written for slot in kernel.buffers):
+    if kernel.draw is not None and kernel.draw.stage in STORES_IN_STAGE and any(slot.written for slot in kernel.buffers):
         used.require((STORES_IN_STAGE[kernel.draw.stage],))
     if kernel.required_subgroup_size is not None:
         used.require(("subgroupSizeControl",))

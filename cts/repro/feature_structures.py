@@ -17,6 +17,7 @@ class FeatureStructure:
     Attributes:
         structure, type, number: its name, and its VkStructureType's name and number; no number for VkPhysicalDeviceFeatures.
         extension: the extension that has it; empty for Vulkan itself.
+        depends: further extensions that must be enabled with it.
         members: the features, in order: all features of an extension, or the features of Vulkan itself that cases ask for.
     """
 
@@ -25,6 +26,7 @@ class FeatureStructure:
     type: str = ""
     number: int = 0
     extension: str = ""
+    depends: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -42,7 +44,9 @@ class FeatureStructure:
 def feature_structures() -> tuple[FeatureStructure, ...]:
     """Return the structures in the order of their file."""
     entries = yaml.safe_load(Path(__file__).with_name("feature_structures.yaml").read_text(encoding="utf-8"))
-    return tuple(FeatureStructure(**{**entry, "members": tuple(entry["members"])}) for entry in entries)
+    return tuple(
+        FeatureStructure(**{**entry, "members": tuple(entry["members"]), "depends": tuple(entry.get("depends", ()))}) for entry in entries
+    )
 
 
 def structure_of(feature: str, extensions: Collection[str]) -> FeatureStructure | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,16 +13,25 @@ from cts.verdict.codes import is_within
 SECONDS = 60.0
 """Default limit of the processor time that a process spends on diagnoses: a broken driver may fail every case."""
 
+SECONDS_OF_FAILURE = 1.0
+"""Default limit of the processor time for explaining one failing case."""
+
 
 @dataclass
 class Budget:
     """Processor time for all diagnoses of a process.
 
     Attributes:
-        seconds: the seconds that are left; a diagnosis that has begun is always finished.
+        seconds: the seconds that are left.
+        seconds_of_failure: the most seconds for one failing case.
+        explained: the defects that explained failures, by family: how many failures each.
+        tried: the sentences of defects that have been tried, by family; a search begins with others.
     """
 
     seconds: float = SECONDS
+    seconds_of_failure: float = SECONDS_OF_FAILURE
+    explained: dict[str, Counter[str]] = field(default_factory=dict)
+    tried: dict[str, set[str]] = field(default_factory=dict)
 
     @contextmanager
     def spending(self) -> Iterator[None]:

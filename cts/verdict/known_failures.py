@@ -127,8 +127,8 @@ class KnownFailure:
             return False
         if not self.defects or result.code != Code.FAIL_VALUE:
             return True
-        named = [{match.id for match in failure.matches} for failure in result.failures if failure.matches]
-        return bool(named) and all(not ids.isdisjoint(self.defects) for ids in named)
+        named = [{match.id for match in failure.matches if match.id} for failure in result.failures]
+        return any(named) and all(not ids.isdisjoint(self.defects) for ids in named if ids)
 
 
 @dataclass(frozen=True)

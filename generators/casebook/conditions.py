@@ -9,8 +9,8 @@ from typing import Any
 
 from generators.casebook.builders import Builder
 from generators.casebook.constraints import Constraint, Exclusion, Predicate
-from generators.document import Element
 from generators.casebook.parameters import Parameter
+from generators.document import Element
 from generators.parameters.declaration import Declaration, declarations
 
 

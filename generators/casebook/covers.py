@@ -9,9 +9,9 @@ from typing import Any
 
 from generators.casebook.conditions import ConditionReader, ConstraintText, compile_constraints
 from generators.casebook.constraints import FORBIDDEN, UNASSIGNED, Assignment, Choices, Completion, Constraint
-from generators.document import Element
 from generators.casebook.parameters import Parameter
 from generators.casebook.requirements import Requirement
+from generators.document import Element
 
 _NAMED = "requirement"
 """Key, in a parameter's value, whose entry names the requirement of the cases with that value."""

@@ -12,12 +12,12 @@ from generators.casebook.builders import Builder, CaseKind, DeclaredTypes, decla
 from generators.casebook.conditions import ConditionReader, ConstraintText, applying, compile_constraints, observing
 from generators.casebook.constraints import Constraint
 from generators.casebook.covers import CompiledCover, Cover, compile_covers, read_covers, read_disputed
-from generators.document import Element, read_document
 from generators.casebook.parameters import NAME, Parameter, read_parameters
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, folder_name, load_requirements
 from generators.casebook.units import FILE as UNITS
 from generators.casebook.units import MOST_STRENGTH, Unit, choices_on, fits, load_units, on_units
+from generators.document import Element, read_document
 from generators.errors import CasebookError
 from generators.parameters.declaration import declarations, declarations_in_ids
 

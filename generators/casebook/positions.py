@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from generators.document import read_document
 from generators.casebook.requirements import cases_folder
+from generators.document import read_document
 
 FILE = "positions.yaml"
 

@@ -15,9 +15,9 @@ from types import MappingProxyType
 from typing import Any
 
 from generators.casebook.conditions import ConstraintText
-from generators.document import read_document
 from generators.casebook.parameters import Parameter
 from generators.casebook.requirements import cases_folder
+from generators.document import read_document
 from generators.errors import CasebookError
 from generators.operands.constants import Varying
 from generators.property_rows import PropertyRow, check_property_row, parse_row

@@ -75,7 +75,9 @@ def emit_switch(shader: Shader, switch: language.Switch) -> None:
 
 @prints(language.Exit)
 def emit_exit(shader: Shader, operation: language.Exit) -> None:
-    """Write an ``if`` that ends with return, break or continue."""
+    """Write an ``if`` that ends with return, discard, demote, break or continue."""
+    if operation.kind == "demote":
+        shader.require("GL_EXT_demote_to_helper_invocation")
     with shader.braces(f"if ({condition_text(shader, operation.condition)})"):
         shader.emit(operation.body)
         value = "" if operation.returned is None else f" {shader.text(operation.returned)}"

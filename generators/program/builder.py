@@ -11,7 +11,7 @@ from typing import Literal
 
 from generators.program.arrays import ArrayLoad, ArrayStore
 from generators.program.construction import MatrixConstant, MatrixNull, MatrixSplat, MatrixUndefined
-from generators.program.control_flow import Arm, Branch, Carried, Condition, Exit, Loop, Merged, PerInvocation, Stated, Switch
+from generators.program.control_flow import Arm, Branch, Carried, Condition, Exit, ExitKind, Loop, Merged, PerInvocation, Stated, Switch
 from generators.program.conversion import Conversion, MatrixConvert
 from generators.program.domains import check_domains
 from generators.program.elementwise import MatrixArithmetic, MatrixNegate, MatrixTimesScalar, Operator
@@ -370,7 +370,7 @@ class ProgramBuilder:
 
     def exit(
         self,
-        kind: Literal["return", "discard", "break", "continue"],
+        kind: ExitKind,
         condition: Condition,
         body: Sequence[Operation] = (),
         returned: AnyValue | Operand | None = None,

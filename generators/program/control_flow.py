@@ -139,14 +139,21 @@ class Switch(Operation):
         return any(arm.continues for arm in self.arms)
 
 
+ExitKind = Literal["return", "discard", "demote", "break", "continue"]
+
+ENDINGS: tuple[ExitKind, ...] = ("return", "discard", "demote")
+"""The exits after which nothing in the function has an effect."""
+
+
 @dataclass(frozen=True)
 class Exit(Operation):
     """If the condition holds, ``body`` runs, and then the program or the function ends (``return``), a fragment's program ends without
-    further effects (``discard``, in the main function), the loop ends (``break``), or its next iteration begins (``continue``; both among
-    the loop's own operations). After ``break`` and ``continue``, carried values have their values from the start of the iteration.
-    ``returned`` is the value of a return inside a function."""
+    further effects (``discard`` and ``demote``, in the main function), the loop ends (``break``), or its next iteration begins
+    (``continue``; both among the loop's own operations). After ``demote`` the program goes on, in a helper invocation. After ``break``
+    and ``continue``, carried values have their values from the start of the iteration. ``returned`` is the value of a return inside a
+    function."""
 
-    kind: Literal["return", "discard", "break", "continue"]
+    kind: ExitKind
     condition: Condition
     body: tuple[Operation, ...] = ()
     returned: AnyValue | Operand | None = None

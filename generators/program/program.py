@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from generators.passes import PassBarrier
 from generators.program.float_controls import FloatControl
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
@@ -19,7 +20,7 @@ from generators.program.shape import PLAIN, WorkgroupShape
 from generators.program.values import Operand
 from generators.program.variables import Variable
 from generators.program.walking import flattened
-from generators.stages import ShaderObject
+from generators.stages import Preceding, ShaderObject
 from generators.types import Scope
 
 LOCAL_SIZE_CONSTANT_ID = 0
@@ -50,6 +51,19 @@ class FurtherEntryPoint:
 
 
 @dataclass(frozen=True)
+class PassNumber:
+    """A program that runs several times in one submission, on the same buffers.
+
+    Attributes:
+        operand: the number of the pass, from 0: a push constant (u32). A subcase gives it the number of passes.
+        barrier: the pipeline barrier between two passes.
+    """
+
+    operand: Operand
+    barrier: PassBarrier
+
+
+@dataclass(frozen=True)
 class Program:
     """The typed description of a case's shader.
 
@@ -77,6 +91,8 @@ class Program:
         maintenance1: whether instructions that exist in both come from SPV_EXT_cooperative_matrix_maintenance1 instead of
             SPV_NV_cooperative_matrix2. Only these change the use of a matrix from A or B to accumulator (M1-USE-02).
         wide_indexing: whether the entry point has 64-bit indexing (execution mode Shader64BitIndexingEXT; Vulkan, "64-Bit Indexing").
+        preceding, conversion_stage: see generators.kernel.Kernel.
+        passes: the passes of each dispatch; None if it is a single one. Workgroup memory must not be used.
     """
 
     arrays: tuple[Array, ...]
@@ -99,6 +115,9 @@ class Program:
     further: tuple[FurtherEntryPoint, ...] = ()
     maintenance1: bool = False
     wide_indexing: bool = False
+    preceding: Preceding | None = None
+    conversion_stage: bool = False
+    passes: PassNumber | None = None
 
     @property
     def workgroup_count(self) -> int:

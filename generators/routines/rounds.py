@@ -16,6 +16,7 @@ _PERIOD = 8
 _TURNS = 1
 """Rounds, on a device that computes slowly, in which each workgroup tries to take the turn."""
 _GPU_ROUNDS = 512 * _PERIOD
+_GPU_PASSES = 32 * _PERIOD
 
 
 def step_of_round(builder: ProgramBuilder, name: str, component: ComponentType, number: ScalarValue) -> ScalarValue:
@@ -43,3 +44,17 @@ def rounds_subcase(name: str, program: Program, source: np.ndarray, run: int, in
     inputs |= dict.fromkeys(("source", *inputs.keys() & {"handed"}), source)
     few = _TURNS if in_turns else _PERIOD
     return Subcase(name, inputs, {"rounds": few * run}, on_gpu={"rounds": _GPU_ROUNDS * run})
+
+
+def passes_subcase(name: str, program: Program, source: np.ndarray, run: int) -> Subcase:
+    """Return a subcase with a number of passes in the operand of the pass.
+
+    Args:
+        name, program, run: see rounds_subcase.
+        source: contents of ``source``, and twice of ``handed``, uint8. Other ``inout`` arrays are 0.
+    """
+    assert program.passes is not None, "the program has passes"
+    inputs = {array.name: np.zeros(array.bytes, np.uint8) for array in program.arrays if array.role == "inout"}
+    inputs |= {"source": source, "handed": np.concatenate((source, source))}
+    number = program.passes.operand.name
+    return Subcase(name, inputs, {number: _PERIOD * run}, on_gpu={number: _GPU_PASSES * run})

@@ -10,7 +10,7 @@ from generators.program import control_flow as language
 from generators.program.operation import Hint, Operation
 from generators.program.values import AnyValue, Operand
 from generators.spirv.declarations import U32, scalar
-from generators.spirv.enumerants import LoopControl, Op, SelectionControl
+from generators.spirv.enumerants import Capability, LoopControl, Op, SelectionControl
 from generators.spirv.shader import LoopBlocks, Shader, emits
 from generators.spirv.values import compute, type_id
 
@@ -108,6 +108,10 @@ def emit_exit(shader: Shader, operation: language.Exit) -> None:
         emit_return(shader, operation.returned)
     elif operation.kind == "discard":
         module.instruction(Op.Kill)
+    elif operation.kind == "demote":
+        module.require(Capability.DemoteToHelperInvocation)
+        module.instruction(Op.DemoteToHelperInvocation)
+        module.instruction(Op.Branch, stay)
     elif not shader.loops:
         raise GeneratorError(Rule.EXIT_PLACE, f"a {operation.kind} is outside a loop")
     elif operation.kind == "break":

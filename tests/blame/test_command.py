@@ -8,6 +8,7 @@ import pytest
 
 from cts.blame.evidence import Step
 from cts.blame.gathering import Bench
+from cts.blame.report import read
 from cts.cli import main
 from cts.commands import blame
 from cts.devices.holder import DeviceHolder
@@ -32,15 +33,26 @@ def test_it_prints_the_conclusion_and_each_step(wrong, capsys):
     assert main(COMMAND) == 0
     out = capsys.readouterr().out
     assert "driver, certain: " in out
-    assert all(step.what.format(front_end="spirv", other="glsl") in out for step in (Step.FIRST, Step.EMBEDDED, Step.SPIRV_VAL))
+    assert all(step.words.format(front_end="spirv", other="glsl") in out for step in (Step.FIRST, Step.EMBEDDED, Step.SPIRV_VAL))
 
 
 def test_json_has_ids_for_all_that_it_says(wrong, capsys):
     assert main([*COMMAND, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert (document["party"], document["confidence"], document["rule"]) == ("driver", "certain", "wrong_values")
-    steps = {one["step"]: one["found"] for one in document["evidence"]}
+    concluded = document["conclusion"]
+    assert (concluded["party"], concluded["confidence"], concluded["rule"]) == ("driver", "certain", "wrong_values")
+    steps = {one["step"]: one["found"] for one in document["facts"]["evidence"]}
     assert (steps["driver.1"], steps["driver.2"], steps["embedded"], steps["explanation"]) == ("same", "same", "passes", "same")
+
+
+def test_a_report_directory_keeps_what_can_be_read_again(wrong, tmp_path, capsys):
+    for _ in range(2):
+        assert main([*COMMAND, "--report-dir", str(tmp_path)]) == 0
+    with (tmp_path / "blame.jsonl").open("a") as file:
+        file.write('{"id": "torn\n')
+    first, second = read(tmp_path)
+    assert first == second
+    assert first.headline in capsys.readouterr().out
 
 
 def test_the_folder_has_the_failure_and_the_evidence_and_can_be_written_again(wrong, tmp_path, capsys):

@@ -104,7 +104,7 @@ def test_a_failure_that_no_fresh_process_repeats_is_nobodys_fault():
 def test_a_driver_that_fails_in_two_of_three_runs_is_at_fault():
     investigation, _, party = found(bench(wrong, Broken, wrong))
     assert party is Party.DRIVER
-    assert "unsteady" in {doubt.id for doubt in conclude(investigation.facts).doubts}
+    assert "unsteady" in {doubt.code for doubt in conclude(investigation.facts).doubts}
 
 
 def test_other_wrong_bits_are_another_failure():

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from generators.casebook import Family
-from generators.document import Element, read_document
 from generators.casebook.parameters import read_parameters
+from generators.document import Element, read_document
 from generators.parameters.declaration import declarations, declarations_in_ids, parameter
 from tests.suite import casebook
 

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from cts.devices.device import Device, DeviceError
+from cts.devices.kernel_needs import needs_of
+from cts.devices.requirements import missing_for
 from cts.devices.vulkan.device import VulkanDevice
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.diagnostics import NotSupported
@@ -27,7 +29,7 @@ from generators.program.shape import WorkgroupShape
 from generators.program.values import Value
 from generators.spirv.disassemble import disassemble
 from generators.spirv.emit import emit
-from generators.stages import Draw, DrawnStage, draw_of
+from generators.stages import Draw, DrawnStage, Preceding, Stage, draw_of
 from generators.types import Scope, StorageClass
 from tests.devices.real_device import real_device
 from tests.undefined import undefined
@@ -35,7 +37,7 @@ from tests.undefined import undefined
 COUNTS = (32, 1, 7, 33, 64, 200)
 
 
-def program(stage: DrawnStage, count: int, storage: StorageClass = StorageClass.STORAGE_BUFFER) -> Program:
+def program(stage: Stage, count: int, storage: StorageClass = StorageClass.STORAGE_BUFFER) -> Program:
     """Return a program in which invocation i stores added + factor * source[i] to target[i]; the odd invocations also mark their
     numbers."""
     builder = ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=count, stage=stage))
@@ -73,8 +75,15 @@ def work(written: Program, count: int, front_end: str = "spirv") -> tuple[Kernel
     return kernel(written, words), dispatches, expected
 
 
-def check(device: Device, stage: DrawnStage, count: int, storage=StorageClass.STORAGE_BUFFER, front_end: str = "spirv") -> None:
-    built, dispatches, expected = work(program(stage, count, storage), count, front_end)
+def check(
+    device: Device,
+    stage: Stage,
+    count: int,
+    storage=StorageClass.STORAGE_BUFFER,
+    front_end: str = "spirv",
+    preceding: Preceding | None = None,
+) -> None:
+    built, dispatches, expected = work(replace(program(stage, count, storage), preceding=preceding), count, front_end)
     assert device.missing(built) is None
     for outcome, want in zip(device.run(built, dispatches), expected, strict=True):
         assert outcome.stray == ()
@@ -113,6 +122,35 @@ def test_modules_of_glslang(device: Device, stage: DrawnStage) -> None:
     check(device, stage, 33, front_end="glsl")
 
 
+@pytest.mark.parametrize(
+    "front_end", ["spirv", pytest.param("glsl", marks=pytest.mark.skipif(find_glslang() is None, reason="no glslang"))]
+)
+def test_demoted_fragments_store_nothing_more(device: Device, front_end: str) -> None:
+    count, builder = 33, ProgramBuilder(Scope.WORKGROUP, shape=WorkgroupShape(invocations=33, stage="fragment"))
+    names = ("early", "late", "marks")
+    early, late, marks = (builder.array(name, Pointee(U32), count, StorageClass.STORAGE_BUFFER, "inout") for name in names)
+    me = Value("me", U32)
+    with builder.per_invocation(me, count):
+        builder.write(early, me, me)
+        odd = builder.arithmetic("odd", "and", me, builder.literal(1))
+        builder.exit("demote", Condition(odd, "equal", builder.literal(1)))
+        builder.write(late, me, me)
+        builder.add(AtomicOr(marks, me, builder.literal(64)))
+    written = builder.build()
+    words = emit(written) if front_end == "spirv" else compile_glsl(glsl(written), stage="fragment")
+    contents = {name: np.full(4 * count, 0xFF, np.uint8) for name in names} | {"marks": np.zeros(4 * count, np.uint8)}
+    (outcome,) = device.run(kernel(written, words), [dispatch(written, Subcase("one", contents), contents)])
+    number, is_odd = np.arange(count, dtype=np.uint32), np.arange(count) % 2 == 1
+    for name, values in (("early", number), ("late", np.where(is_odd, 0xFFFFFFFF, number)), ("marks", np.where(is_odd, 0, 64))):
+        np.testing.assert_array_equal(outcome.outputs[name].view(np.uint32), values, name)
+
+
+@pytest.mark.parametrize("preceding", get_args(Preceding))
+@pytest.mark.parametrize("stage", get_args(Stage))
+def test_another_pipeline_runs_before(device: Device, stage: Stage, preceding: Preceding) -> None:
+    check(device, stage, 33, preceding=preceding)
+
+
 def test_fragments_fill_a_rectangle_that_is_nearly_a_square() -> None:
     draws = [draw_of("fragment", count) for count in COUNTS]
     assert draws == [Draw("fragment", w, h) for w, h in ((4, 8), (1, 1), (1, 7), (3, 11), (8, 8), (10, 20))]
@@ -145,6 +183,24 @@ def test_what_a_ray_generation_shader_needs() -> None:
     reason = embedded(features=whole.features - {"rayTracingPipeline"}, limits={"queueFlags": 0x6}).missing(built)
     assert reason is not None
     assert reason.code == "missing.feature.rayTracingPipeline"
+
+
+def test_a_pipeline_that_runs_before_has_needs_of_its_own() -> None:
+    built, _, _ = work(replace(program("compute", 7), preceding="raygen"), 7)
+    without = embedded(features=load_profile("universal").features - {"rayTracingPipeline"})
+    for reason in (without.missing(built), missing_for(needs_of(built), without.description)):
+        assert reason is not None
+        assert reason.code == "missing.feature.rayTracingPipeline"
+    assert without.missing(replace(built, preceding=None)) is None
+
+
+def test_barriers_with_the_stage_of_conversions_need_a_feature() -> None:
+    built, _, _ = work(replace(program("compute", 7), conversion_stage=True), 7)
+    without = embedded(features=load_profile("universal").features - {"synchronization2"})
+    for reason in (without.missing(built), missing_for(needs_of(built), without.description)):
+        assert reason is not None
+        assert reason.code == "missing.feature.synchronization2"
+    assert without.missing(replace(built, conversion_stage=False)) is None
 
 
 def test_a_module_of_another_stage_is_stopped() -> None:

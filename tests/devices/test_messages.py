@@ -25,6 +25,7 @@ from generators.errors import GeneratorError, Rule
 from generators.images import ImageSlot, format_named
 from generators.kernel import BufferSlot, Dispatch, Kernel, OpaqueSlot, Outcome, Specialization, StrayWrite
 from generators.layout_conversion import MatrixForm
+from generators.passes import Passes
 from generators.stages import Draw
 from generators.types import COMPONENT_TYPES, VectorMatrixLayout
 from generators.windows import Window, Windows
@@ -125,16 +126,19 @@ KERNEL = Kernel(
     draw=Draw("fragment", 4, 2),
     shader_object="in_turn",
     others=(Kernel(b"", (), spare_descriptors=2),),
+    preceding="raygen",
+    conversion_stage=True,
+    passes=Passes(4, "buffers"),
 )
 
 
 def test_a_kernel_arrives_as_it_was_sent():
     KERNEL.buffers[1].windows.places()
     kernel, (dispatch,) = _received(
-        "run", (KERNEL, (Dispatch(b"\1", (np.arange(8, dtype=np.uint8)[::2],), (1, 2, 3), 1),)), REQUESTS["run"].arguments
+        "run", (KERNEL, (Dispatch(b"\1", (np.arange(8, dtype=np.uint8)[::2],), (1, 2, 3), 1, 5),)), REQUESTS["run"].arguments
     )
     assert kernel == KERNEL
-    assert (dispatch.push_constants, dispatch.workgroups, dispatch.pipeline) == (b"\1", (1, 2, 3), 1)
+    assert (dispatch.push_constants, dispatch.workgroups, dispatch.pipeline, dispatch.passes) == (b"\1", (1, 2, 3), 1, 5)
     np.testing.assert_array_equal(dispatch.contents[0], [0, 2, 4, 6])
 
 

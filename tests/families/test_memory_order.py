@@ -5,16 +5,21 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from cts.embedded.device import EmbeddedDevice
+from cts.embedded.faults import Faults
+from cts.embedded.pipeline import passed_on
 from cts.embedded.profile import load_profile
 from cts.kinds.kernel import arrange, make_kernels
 from cts.verdict.compare import compare
 from generators.casebook import build, find_case
 from generators.dispatch import kernel
 from generators.kernel import Kernel
+from generators.passes import PassBarrier
 from generators.spirv.enumerants import MemoryAccess, MemorySemantics, Op, Scope
 from generators.spirv.reader import HEADER_WORDS, Instruction, read_instructions
 from tests.suite import casebook
@@ -219,6 +224,43 @@ def test_whatever_orders_memory_is_needed(name, weaker):
         if not any("stale" in wrong(device, weakened) for device in WEAK):
             survivors.append(f"{what}: no stale read")
     assert not survivors
+
+
+DISPATCHES = [
+    MATRICES.format("form:dispatches/storage:storage_buffer"),
+    MATRICES.format("use:acc/form:dispatches/storage:storage_buffer/read:column/access:tensor_loads/between:buffers"),
+    VECTORS.format("form:dispatches/storage:storage_buffer"),
+]
+
+
+def _run(name: str, devices: Sequence[EmbeddedDevice], barrier: PassBarrier | None = None) -> list[set[str]]:
+    """Return, for each device, the arrays in which the results of a case are wrong. ``barrier``: replaces the case's own."""
+    built = build(find_case(casebook(), name))
+    plan, (whole,) = arrange(built), make_kernels(built, "spirv")
+    assert whole.passes is not None
+    run = whole if barrier is None else replace(whole, passes=replace(whole.passes, barrier=barrier))
+    outcomes = [device.run(run, plan.dispatches[:1])[0] for device in devices]
+    return [{mismatch.array for mismatch in compare(built.program, plan.expected[0], plan.before[0], one)} for one in outcomes]
+
+
+@pytest.mark.parametrize("name", DISPATCHES)
+def test_dispatches_are_ordered_only_by_a_barrier_with_accesses(name):
+    assert _run(name, [DEVICE, *WEAK]) == [set()] * 6
+    for barrier in ("execution", "none"):
+        with undefined("KHR-MEM-01"):
+            _run(name, [DEVICE], barrier)
+        assert any("stale" in wrong for wrong in _run(name, WEAK, barrier))
+
+
+def _first_lines_kept(_):
+    """Keep the first 64 bytes of each buffer in a cache beyond the end of the dispatch."""
+    return lambda contents, before: np.concatenate((before[:64], contents[64:]))
+
+
+@pytest.mark.parametrize("name", DISPATCHES)
+def test_writes_that_do_not_reach_the_next_dispatch_are_seen(name):
+    device = EmbeddedDevice(load_profile("universal"), faults=Faults(operations={passed_on: _first_lines_kept}))
+    assert _run(name, [device]) == [{"stale"}]
 
 
 @pytest.mark.parametrize("name", ["memory_order[component:f16]", "vector_memory_order[component:f16]"])

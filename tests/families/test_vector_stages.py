@@ -43,6 +43,24 @@ def test_invocations_that_run_again_change_nothing(case_id: str) -> None:
             np.testing.assert_array_equal(twice.outputs[name], contents, name)
 
 
+def nothing_done(_):
+    return lambda *_: lambda: None
+
+
+@pytest.mark.parametrize(
+    "case_id",
+    [
+        "vector_stages[stage:fragment/operation:copy/size:13x4/invocations:7/demotes:first]",
+        "vector_stages[stage:fragment/operation:multiply/layout:inferencing/invocations:64/demotes:first]",
+        "vector_stages[stage:fragment/operation:outer_product/demotes:last]",
+        "vector_stages[stage:fragment/operation:reduce_sum/demotes:last]",
+    ],
+)
+def test_a_device_whose_helper_invocations_write_memory_fails(case_id: str) -> None:
+    device = EmbeddedDevice(load_profile("universal"), faults=Faults({Op.DemoteToHelperInvocation: nothing_done}))
+    assert judged(case_id, device).verdict is Verdict.FAIL
+
+
 def storing_nothing(_):
     return lambda *_: lambda: None
 

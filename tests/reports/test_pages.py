@@ -8,6 +8,9 @@ from html import unescape
 
 import pytest
 
+from cts.blame.evidence import Evidence, Found, Step
+from cts.blame.gathering import facts_of
+from cts.blame.report import add, blame
 from cts.journal.record import result_of
 from generators.casebook import load_casebook
 from reports import summarise, write
@@ -216,3 +219,17 @@ def test_a_page_of_an_element_that_the_suite_does_not_store_has_no_walk(example,
     example.fail(line, reused(example, array="elsewhere"))
     _, (page,) = written(line)
     assert "came about" not in page
+
+
+def test_a_page_shows_the_evidence_of_whose_fault_it_is(example, written, tmp_path):
+    record = example.record(MULADD, "crash", code="crash.dispatch")
+    result = result_of(record)
+    evidence = (Evidence(Step.FIRST, Found.SAME), Evidence(Step.EMBEDDED, Found.NOT_RUN, "no <b>feature</b>"))
+    add(tmp_path, blame(replace(result, device="another"), facts_of(result, evidence)))
+    _, (page,) = written(record)
+    assert "Whose fault it is" not in page
+    add(tmp_path, told := blame(result, facts_of(result, evidence)))
+    _, (page,) = written(record)
+    assert told.headline in page
+    assert "Probably at fault" not in page
+    assert "not run: no <b>feature</b>" in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from generators.casebook import expand, find_case
 from generators.errors import Lack
 from generators.kernel import BufferSlot, Dispatch, Kernel
 from generators.spirv.assemble import assemble
-from generators.stages import Draw, DrawnStage
+from generators.stages import Draw, DrawnStage, Preceding
 from tests.lacks import lacks
 from tests.lavapipe import needs
 from tests.reproductions.lavapipe import compiled_and_run, obstacle
@@ -78,11 +79,11 @@ def module(stage: DrawnStage) -> bytes:
     return assemble(text)
 
 
-def write(stage: DrawnStage, folder: Path, first: int = 100) -> None:
+def write(stage: DrawnStage, folder: Path, first: int = 100, preceding: Preceding | None = None) -> None:
     """Write a folder with a draw whose invocation i stores i + 100 to word i; word 0 is expected to be ``first``."""
     spirv = module(stage)
     draw = Draw("fragment", 4, 3) if stage == "fragment" else Draw("vertex", COUNT)
-    kernel = Kernel(spirv, (BufferSlot("result", 4 * COUNT, True, 3),), local_size_constant_id=None, draw=draw)
+    kernel = Kernel(spirv, (BufferSlot("result", 4 * COUNT, True, 3),), local_size_constant_id=None, draw=draw, preceding=preceding)
     run = Run("0-draw", kernel, Dispatch(b"", (np.zeros(4 * COUNT, np.uint8),)))
     (folder / "repro.c").write_text(c_program("drawn[stage:x]", (), [run]))
     (folder / "module.spv").write_bytes(spirv)
@@ -111,7 +112,7 @@ def test_a_wrong_element_of_a_draw_is_reported(stage, tmp_path):
 
 
 def test_a_case_that_draws_has_a_program(tmp_path):
-    case = next(case for case in expand(casebook().family("vector_stages"), "smoke") if "stage:" in case.id)
+    case = next(case for case in expand(casebook().family("vector_stages"), "smoke") if "stage:fragment" in case.id)
     write_reproduction(find_case(casebook(), case.id), tmp_path, "spirv")
     text = (tmp_path / "repro.c").read_text()
     assert "vkCmdDraw(" in text
@@ -125,7 +126,18 @@ def test_a_draw_in_another_way_has_no_program(change):
         c_program("drawn[stage:x]", (), [Run("0-draw", replace(kernel, **change), Dispatch(b"", ()))])
 
 
-def test_a_ray_generation_shader_has_no_program():
-    kernel = Kernel(b"", (), local_size_constant_id=None, draw=Draw("raygen", 1))
-    with lacks(Lack.PROGRAM_PIPELINE):
-        c_program("drawn[stage:raygen]", (), [Run("0-draw", kernel, Dispatch(b"", ()))])
+@needs_lavapipe
+@pytest.mark.parametrize("case", ["plain_shaders[stage:raygen]"])
+def test_a_case_of_a_ray_generation_shader_has_a_program_that_passes(case, tmp_path):
+    write_reproduction(find_case(casebook(), case), tmp_path, "spirv")
+    ended = compiled_and_run(tmp_path)
+    assert (ended.verdict, ended.code) == ("pass", 0), ended.output
+
+
+@needs_lavapipe
+@pytest.mark.parametrize("preceding", get_args(Preceding))
+def test_another_pipeline_runs_before(preceding, tmp_path):
+    write("vertex", tmp_path, preceding=preceding)
+    assert "run_earlier(buffer)" in (tmp_path / "repro.c").read_text()
+    ended = compiled_and_run(tmp_path)
+    assert (ended.verdict, ended.code) == ("pass", 0), ended.output

@@ -115,6 +115,13 @@ def test_the_readme_fits_on_a_screen(tmp_path):
     assert len((tmp_path / "README.md").read_text().splitlines()) <= 50
 
 
+@pytest.mark.parametrize(("between", "structure"), [("memory", "VkMemoryBarrier barrier"), ("buffers", "VkBufferMemoryBarrier barriers")])
+def test_dispatches_of_one_submission_have_the_barrier_of_the_case_between_them(between, structure, tmp_path):
+    last = "" if between == "memory" else f"/between:{between}"
+    text = program(f"memory_order[component:f16/form:dispatches/storage:storage_buffer{last}]", tmp_path)
+    assert structure in text.partition("between_passes(VkCommandBuffer commands)")[2].partition("\n}\n")[0]
+
+
 def test_a_debugger_sees_names_labels_and_frames(tmp_path):
     text = program(PLAIN, tmp_path)
     assert all(f"VK_OBJECT_TYPE_{kind}" in text for kind in ("BUFFER", "PIPELINE", "SHADER_MODULE", "DESCRIPTOR_SET", "COMMAND_BUFFER"))

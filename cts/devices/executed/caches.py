@@ -7,18 +7,16 @@ cache. A store is in the cache at once, and in memory when it is published.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 
 import numpy as np
 
 from cts.devices.executed.arrays import Array
 
-_LINE_BITS = 7
-LINE = 1 << _LINE_BITS
+LINE = 128
 """Bytes of a line."""
 
-Scratch = defaultdict[int, list[tuple[Array, Array]]]
+Scratch = dict[int, list[tuple[Array, Array]]]
 """Arrays for lines that nothing uses, by their size: the first of a pair has any bytes, the second is all false."""
 
 
@@ -60,13 +58,13 @@ class Begun(dict[int, Lines]):
 
     def __init__(self, scratch: Scratch | None = None) -> None:
         super().__init__()
-        self._scratch: Scratch = defaultdict(list) if scratch is None else scratch
+        self._scratch: Scratch = {} if scratch is None else scratch
         self._made: list[Lines] = []
 
     def lines(self, data: Array, state: int = OLD) -> Lines:
         """Return new lines of a buffer."""
         # Zeros cost nothing until they are written, even for the largest buffers; but then each page costs more than an access.
-        free = self._scratch[len(data)]
+        free = self._scratch.setdefault(len(data), [])
         arrays = free.pop() if free else (np.empty(len(data), np.uint8), np.zeros(len(data), bool))
         self._made.append(Lines(data, *arrays, state))
         return self._made[-1]
@@ -136,7 +134,7 @@ class Cache(Uncached):
             buffer.state[lines] = ABSENT
         missing = lines[buffer.state[lines] != PRESENT]
         if missing.size:
-            missing, begun = np.unique(missing), self._begun.get(id(data))
+            begun = self._begun.get(id(data))
             old = missing[buffer.state[missing] == OLD]
             buffer.fill(missing, data)
             if begun is not None and old.size:
@@ -159,7 +157,7 @@ class Cache(Uncached):
         begun = self._begun[id(data)]
         new = lines[begun.state[lines] != PRESENT]
         if new.size:
-            begun.fill(np.unique(new), data)
+            begun.fill(new, data)
         places = places[buffer.dirty[places]]
         data[places] = buffer.copy[places]
         buffer.dirty[places] = False
@@ -187,7 +185,8 @@ class Cache(Uncached):
 
 
 def _lines(places: Array, size: int) -> Array:
-    return np.concatenate((places, places + (size - 1))) >> _LINE_BITS
+    first, last = places // LINE, (places + (size - 1)) // LINE
+    return np.concatenate((first, last)) if (first != last).any() else first
 
 
 def _bytes(places: Array, size: int) -> Array:

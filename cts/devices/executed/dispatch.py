@@ -16,7 +16,7 @@ from cts.devices.executed.errors import NotModelled
 from cts.devices.executed.instructions.control import Signal
 from cts.devices.executed.memory import Memory
 from cts.devices.executed.program import Program, Watch
-from cts.devices.executed.wave import EXEC, TTMP, Wave, Workgroup
+from cts.devices.executed.wave import EXEC, TTMP, Wave, Workgroup, mask_of
 
 _LDS_UNIT = 512
 """Bytes in the unit of LDS_SIZE."""
@@ -180,5 +180,5 @@ def _wave(dispatch: Dispatch, group: Workgroup, ids: tuple[int, int, int], numbe
     linear = np.arange(number * dispatch.lanes, (number + 1) * dispatch.lanes, dtype=np.uint32)
     there: Array = linear < dispatch.size[0] * dispatch.size[1] * dispatch.size[2]
     wave.u32[0] = linear % x | linear // x % y << np.uint32(10) | linear // (x * y) << np.uint32(20)
-    wave.set_mask(EXEC, sum(1 << int(lane) for lane in np.flatnonzero(there)))
+    wave.set_mask(EXEC, mask_of(there))
     return wave

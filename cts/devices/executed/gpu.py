@@ -137,23 +137,13 @@ class Gpu:
         target[:] = source if where == 2 else self._memory.words(source | source_high << 32, size // 4)
 
     def _dispatch_direct(self, body: list[int]) -> None:
-        *groups, initiator = body
+        x, y, z, initiator = body
         if initiator & ~_KNOWN_INITIATOR or not initiator & _FORCE_START:
             raise NotModelled("DISPATCH_DIRECT", f"with initiator {initiator:#x}")
-        registers = self._registers
-        size = tuple(registers[0x207 + axis] & 0xFFFF for axis in range(3))
-        run(
-            Dispatch(
-                generation=self.generation,
-                lanes=32 if initiator & _WAVE32 else 64,
-                groups=(groups[0], groups[1], groups[2]),
-                size=(size[0], size[1], size[2]),
-                code=(registers[0x20C] | registers.get(0x20D, 0) << 32) << 8,
-                resources=(registers[0x212], registers[0x213]),
-                user_data=tuple(registers.get(_USER_DATA + number, 0) for number in range(_USER_DATA_COUNT)),
-            ),
-            self._memory,
-            self.dispatches,
-            self.watch,
-        )
+        registers, lanes = self._registers, 32 if initiator & _WAVE32 else 64
+        size = registers[0x207] & 0xFFFF, registers[0x208] & 0xFFFF, registers[0x209] & 0xFFFF
+        code = (registers[0x20C] | registers.get(0x20D, 0) << 32) << 8
+        user_data = tuple(registers.get(_USER_DATA + number, 0) for number in range(_USER_DATA_COUNT))
+        dispatch = Dispatch(self.generation, lanes, (x, y, z), size, code, (registers[0x212], registers[0x213]), user_data)
+        run(dispatch, self._memory, self.dispatches, self.watch)
         self.dispatches += 1

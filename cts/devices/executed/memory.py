@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
-from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,11 +27,6 @@ class Mapped:
     end: int
     data: Array
 
-    @property
-    def words(self) -> Array:
-        """The same bytes as 32-bit words."""
-        return self.data.view(np.uint32)
-
 
 class Memory:
     """Maps GPU addresses to arrays of bytes.
@@ -42,7 +36,7 @@ class Memory:
     """
 
     def __init__(self) -> None:
-        self.scratch: defaultdict[int, list[tuple[Array, Array]]] = defaultdict(list)
+        self.scratch: dict[int, list[tuple[Array, Array]]] = {}
         self._starts: list[int] = []
         self._buffers: list[Mapped] = []
 

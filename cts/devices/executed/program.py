@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from cts.devices.executed.encoding.decoder import LONGEST, Instruction, load_encoding
 from cts.devices.executed.errors import NotModelled
 from cts.devices.executed.instructions.control import ENDINGS, Ending
@@ -78,13 +80,14 @@ class Program:
         if not 0 <= place <= len(self._fetched) - LONGEST:
             buffer = self._memory.at(address, 4)
             start = (address & ADDRESSES) - buffer.first >> 2
-            self._first, place, self._fetched = address, 0, buffer.words[start : start + _FETCHED].tolist()
+            self._first, place, self._fetched = address, 0, buffer.data.view(np.uint32)[start : start + _FETCHED].tolist()
         words = tuple(self._fetched[place : place + LONGEST])
         return _decode(words, self._generation), words
 
 
+@lru_cache(_PREPARED)
 def _decode(words: tuple[int, ...], generation: str) -> Instruction:
-    # The cache's key has only an instruction's own words: the first one tells whether there are more.
+    # Further instructions are found by their own words alone, whatever follows: the first one tells whether there are more.
     size = 1
     while (found := _decode_own(words[:size], generation)).words > size:
         size = found.words

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,8 +32,7 @@ class Counter(Enum):
     SCALAR = "scalar loads of RDNA4; RDNA3 counts them with the local data share"
 
 
-@dataclass
-class Waited:
+class Waited(NamedTuple):
     """An access to memory whose effect is not there yet.
 
     Attributes:
@@ -173,11 +174,12 @@ class Wave:
     def refresh(self) -> None:
         """Derive the active lanes from EXEC, after a write to it."""
         self.active = lanes_of(self.exec, self.lanes)
-        self.full = bool(self.active.all())
+        self.full = self.exec == (1 << self.lanes) - 1
 
 
+@lru_cache(1 << 10)
 def lanes_of(mask: int, lanes: int) -> Array:
-    """Return a number's lowest bits as booleans."""
+    """Return a number's lowest bits as booleans, which nobody may change."""
     return np.unpackbits(np.frombuffer(mask.to_bytes(8, "little"), np.uint8), bitorder="little")[:lanes].view(bool)
 
 

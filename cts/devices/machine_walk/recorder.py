@@ -99,5 +99,5 @@ class Recorder:
         # Lanes get parts of what others load if the load transposes.
         if segment not in ("buffer", "global") or not verb.startswith(("load", "store", "atomic")) or verb.startswith("load_tr"):
             return ()
-        access, shape = PLACES[segment](instruction, self._generation)(wave), shape_of(instruction.mnemonic)
-        return tuple((number, part) for number in range(shape.count) for part in access(4 * number, shape.size))
+        find, shape = PLACES[segment](instruction, self._generation), shape_of(instruction.mnemonic)
+        return tuple((number, part) for number in range(shape.count) for part in find(wave, 4 * number, shape.size))

@@ -14,7 +14,9 @@ from cts.devices.vulkan.logical_device import LogicalDevice
 from cts.devices.vulkan.memory import Arena
 from cts.devices.vulkan.pipelines import Layouts, descriptor_type
 from cts.devices.vulkan.structures import structure
+from cts.devices.vulkan.supplement import PIPELINE_STAGE_2_CONVERT_COOPERATIVE_VECTOR_MATRIX_BIT
 from generators.kernel import BufferSlot, Dispatch
+from generators.passes import PassBarrier, Passes
 
 _SETS = 64
 _DESCRIPTORS = 1024
@@ -62,6 +64,8 @@ class Commands:
         dispatches: Sequence[Dispatch],
         around: tuple[Record, Record] | None = None,
         large: Sequence[LargeBuffer] = (),
+        passes: Passes | None = None,
+        conversion_stage: bool = False,
     ) -> None:
         """Run the dispatches in one submission and wait for them. The buffers of dispatch n begin n pitches after ``arena.start``.
 
@@ -73,6 +77,8 @@ class Commands:
             dispatches: the dispatches.
             around: record commands before and after the dispatches, if any. Barriers separate them from the dispatches.
             large: buffers that some slots use instead of the arena.
+            passes: how the passes of a dispatch differ, and what is between them; None if each has one.
+            conversion_stage: whether ``around`` records conversions of matrices, and the barriers have their stage and accesses.
 
         Raises:
             DeviceTimeout: the submission takes longer than ``fence_seconds``.
@@ -83,27 +89,56 @@ class Commands:
         sets, each = self._descriptor_sets(of, layout, arena, elsewhere), len(layouts[0].descriptor_sets)
         lib, vulkan = self._vulkan.lib, self._vulkan
 
+        between = self._of_conversions(executable.wrote) if conversion_stage else (self._wait_for_all,) * 3
+
         def record(command_buffer: CData) -> None:
             if around is not None:
                 around[0](command_buffer)
-                self._wait_for_all(command_buffer)
+                between[0](command_buffer)
             executable.begin(command_buffer)
             for index, dispatch in enumerate(dispatches):
                 if sets is not None:
                     point = executable.bind_point
                     lib.vkCmdBindDescriptorSets(command_buffer, point, of[index].pipeline, 0, each, sets + index * each, 0, vulkan.ffi.NULL)
                 pushed = self._push_constants(dispatch, layout, arena.address + index * layout.pitch, elsewhere)
-                if pushed:
-                    bytes_ = vulkan.ffi.from_buffer(pushed)
-                    lib.vkCmdPushConstants(command_buffer, of[index].pipeline, executable.stage, 0, len(pushed), bytes_)
-                executable.dispatch(command_buffer, dispatch)
+                for number in range(dispatch.passes):
+                    if passes is not None:
+                        pushed[passes.offset : passes.offset + 4] = number.to_bytes(4, "little")
+                        if number:
+                            self._between_passes(command_buffer, passes.barrier, arena, layout, index)
+                    if pushed:
+                        bytes_ = vulkan.ffi.from_buffer(pushed)
+                        lib.vkCmdPushConstants(command_buffer, of[index].pipeline, executable.stage, 0, len(pushed), bytes_)
+                    executable.dispatch(command_buffer, dispatch)
             executable.end(command_buffer)
             if around is not None:
-                self._wait_for_all(command_buffer)
+                between[1](command_buffer)
                 around[1](command_buffer)
-                self._wait_for_all(command_buffer)
+                between[2](command_buffer)
 
         self.execute(record, executable.wrote)
+
+    def _between_passes(self, command_buffer: CData, barrier: PassBarrier, arena: Arena, layout: Layout, index: int) -> None:
+        """Record the barrier between two passes of dispatch ``index``, which run in the compute stage."""
+        vulkan = self._vulkan
+        compute, wrote = vulkan.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vulkan.VK_ACCESS_SHADER_WRITE_BIT
+        uses = vulkan.VK_ACCESS_SHADER_READ_BIT | wrote
+        match barrier:
+            case "memory":
+                self._barrier(command_buffer, (compute, wrote), (compute, uses))
+            case "execution":
+                self._barrier(command_buffer, (compute, 0), (compute, 0))
+            case "buffers":
+                places = [(slot, offset) for slot, offset in zip(layout.slots, layout.offsets, strict=True) if slot.written]
+                ignored = vulkan.VK_QUEUE_FAMILY_IGNORED
+                barriers = vulkan.ffi.new("VkBufferMemoryBarrier[]", len(places))
+                for one, (slot, offset) in zip(barriers, places, strict=True):
+                    one.sType = vulkan.VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER
+                    one.srcAccessMask, one.dstAccessMask = wrote, uses
+                    one.srcQueueFamilyIndex = one.dstQueueFamilyIndex = ignored
+                    one.buffer, one.offset, one.size = arena.buffer, arena.start + index * layout.pitch + offset, slot.bytes
+                null = vulkan.ffi.NULL
+                vulkan.lib.vkCmdPipelineBarrier(command_buffer, compute, compute, 0, 0, null, len(barriers), barriers, 0, null)
 
     def _wait_for_all(self, command_buffer: CData) -> None:
         """Record a barrier: all later commands, and the host, wait for all earlier commands and see their writes."""
@@ -111,6 +146,29 @@ class Commands:
         access = vulkan.VK_ACCESS_MEMORY_READ_BIT | vulkan.VK_ACCESS_MEMORY_WRITE_BIT
         everything = vulkan.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT
         self._barrier(command_buffer, (everything, access), (everything | vulkan.VK_PIPELINE_STAGE_HOST_BIT, access))
+
+    def _of_conversions(self, shader: int) -> tuple[Record, Record, Record]:
+        """Return functions that record a barrier from conversions to a shader's stage, back from it, and from conversions to the host."""
+        vulkan = self._vulkan
+        read, write = vulkan.VK_ACCESS_2_TRANSFER_READ_BIT, vulkan.VK_ACCESS_2_TRANSFER_WRITE_BIT
+        stored = vulkan.VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT
+        used = vulkan.VK_ACCESS_2_SHADER_STORAGE_READ_BIT | stored
+        convert, host = PIPELINE_STAGE_2_CONVERT_COOPERATIVE_VECTOR_MATRIX_BIT, vulkan.VK_PIPELINE_STAGE_2_HOST_BIT
+
+        def barrier(from_: tuple[int, int], to: tuple[int, int]) -> Record:
+            masks = {"srcStageMask": from_[0], "srcAccessMask": from_[1], "dstStageMask": to[0], "dstAccessMask": to[1]}
+            one = structure("VkMemoryBarrier2", **masks)
+
+            def record(command_buffer: CData) -> None:
+                vulkan.lib.vkCmdPipelineBarrier2(command_buffer, structure("VkDependencyInfo", memoryBarrierCount=1, pMemoryBarriers=one))
+
+            return record
+
+        return (
+            barrier((convert, write), (shader, used)),
+            barrier((shader, stored), (convert, read | write)),
+            barrier((convert, write), (host, vulkan.VK_ACCESS_2_HOST_READ_BIT)),
+        )
 
     def _barrier(self, command_buffer: CData, from_: tuple[int, int], to: tuple[int, int]) -> None:
         """Record a memory barrier between two pairs of stages and accesses."""
@@ -186,14 +244,14 @@ class Commands:
         self.execute(recorded)
 
     @staticmethod
-    def _push_constants(dispatch: Dispatch, layout: Layout, base: int, elsewhere: Mapping[int, LargeBuffer]) -> bytes:
+    def _push_constants(dispatch: Dispatch, layout: Layout, base: int, elsewhere: Mapping[int, LargeBuffer]) -> bytearray:
         block = bytearray(dispatch.push_constants)
         block += bytes(-len(block) % 4)
         for place, (slot, offset) in enumerate(zip(layout.slots, layout.offsets, strict=True)):
             if slot.address_offset is not None:
                 address = elsewhere[place].address if place in elsewhere else base + offset
                 block[slot.address_offset : slot.address_offset + 8] = address.to_bytes(8, "little")
-        return bytes(block)
+        return block
 
     def _descriptor_sets(self, layouts: Sequence[Layouts], layout: Layout, arena: Arena, elsewhere: Mapping[int, LargeBuffer]) -> CData:
         """Return the descriptor sets of the dispatches, one after another. ``layouts`` has the layouts of each dispatch."""

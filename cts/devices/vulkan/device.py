@@ -295,7 +295,7 @@ class VulkanDevice:
             for number in range(1, 1 + (kernel.rounds if large is None else 1)):
                 mapped = memory.place(before)
                 with self._step(Step.DISPATCH):
-                    self._submit(executable, layouts, layout, part, opaque, large)
+                    self._submit(executable, layouts, layout, part, opaque, large, kernel)
                     after = memory.keep().reshape(mapped.shape)
                     self._await_idle(memory)
                 around = memory.around()
@@ -339,6 +339,7 @@ class VulkanDevice:
         dispatches: Sequence[Dispatch],
         opaque: OpaqueBuffers | None,
         large: LargeBuffers | None,
+        kernel: Kernel,
     ) -> None:
         around = None if large is None else large.copies(layout, self._arena)
         if opaque is not None:
@@ -346,7 +347,8 @@ class VulkanDevice:
             if there:
                 around = self._conversions.recorder(there), self._conversions.recorder(back)
         with self._submission():
-            self._commands.run(executable, layouts, layout, self._arena, dispatches, around, () if large is None else large.buffers)
+            own = () if large is None else large.buffers
+            self._commands.run(executable, layouts, layout, self._arena, dispatches, around, own, kernel.passes, kernel.conversion_stage)
 
     @contextmanager
     def _step(self, step: Step) -> Iterator[None]:

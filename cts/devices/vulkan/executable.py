@@ -53,3 +53,19 @@ def chosen_among(executables: Sequence[Executable]) -> Executable:
             one.destroy()
 
     return replace(first, begin=lambda _: None, dispatch=dispatch, end=lambda _: None, destroy=destroy)
+
+
+def preceded(first: Executable, second: Executable) -> Executable:
+    """Return the second executable, with a dispatch of the first one, which has no descriptors, before all of its own."""
+
+    def begin(command_buffer: CData) -> None:
+        first.begin(command_buffer)
+        first.dispatch(command_buffer, Dispatch(b"", ()))
+        first.end(command_buffer)
+        second.begin(command_buffer)
+
+    def destroy() -> None:
+        second.destroy()
+        first.destroy()
+
+    return replace(second, begin=begin, destroy=destroy)

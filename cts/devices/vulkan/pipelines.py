@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cts.devices.capabilities import STAGE_BITS
 from cts.devices.device import DeviceDescription
 from cts.devices.vulkan.api import CData, created, load, made
 from cts.devices.vulkan.draws import Draws
-from cts.devices.vulkan.executable import Executable, chosen_among
+from cts.devices.vulkan.executable import Executable, chosen_among, preceded
 from cts.devices.vulkan.instance import Instance
 from cts.devices.vulkan.pipeline_cache import cache_data, pipeline_cache
 from cts.devices.vulkan.ray_generation import RayGeneration
@@ -19,7 +19,11 @@ from cts.devices.vulkan.shader_objects import ShaderObjects, in_turn
 from cts.devices.vulkan.structures import structure
 from cts.devices.vulkan.supplement import PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
 from generators.kernel import Kernel
-from generators.stages import Stage
+from generators.spirv.empty_shaders import empty_shader
+from generators.stages import Stage, draw_of
+
+_EARLIER_INVOCATIONS = 64
+"""Invocations of an empty shader that runs before a kernel, outside compute."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +161,15 @@ class Pipelines:
         Raises:
             DeviceFailure: the driver fails to create it.
         """
+        if kernel.preceding is not None:
+            draw = draw_of(kernel.preceding, _EARLIER_INVOCATIONS)
+            empty = Kernel(empty_shader(kernel.preceding), (), local_size_constant_id=None, draw=draw, full_subgroups=False)
+            earlier = self.create(empty)
+            try:
+                return preceded(earlier, self.create(replace(kernel, preceding=None)))
+            except BaseException:
+                earlier.destroy()
+                raise
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
         if kernel.shader_object in ("spirv", "binary"):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from cts.embedded.diagnostics import Malformed, Unsupported, Violation
 from cts.embedded.instructions.costs import cost
+from cts.embedded.instructions.invocations.helper_invocations import without_helpers
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Block, Branch, Function, Phi, Return, Run, Unreachable
 from cts.embedded.module.references import EXTENDED
@@ -65,25 +66,28 @@ def _check_calls(translation: Translation, bodies: list[tuple[int, list[Instruct
         body[0].operands[1]: {i.operands[2]: n for n, i in enumerate(body, first) if i.op is Op.FunctionCall} for first, body in bodies
     }
     depth: dict[int, int] = {}
-
-    def visit(id_: int, above: tuple[int, ...]) -> int:
-        if id_ in depth:
-            return depth[id_]
-        deepest = 0
-        for other, number in called[id_].items():
-            translation.index = number
-            if other == id_ or other in above:
-                raise Malformed("a function calls itself, directly or through others")
-            if len(above) < MAX_CALL_DEPTH:
-                deepest = max(deepest, 1 + visit(other, (*above, id_)))
-                translation.index = number
-            if len(above) >= MAX_CALL_DEPTH or deepest > MAX_CALL_DEPTH:
-                raise Unsupported(f"calls are nested more than {MAX_CALL_DEPTH} deep")
-        depth[id_] = deepest
-        return deepest
-
     for id_ in called:
-        visit(id_, ())
+        _nesting(translation, called, id_, (), depth)
+
+
+def _nesting(
+    translation: Translation, called: Mapping[int, Mapping[int, int]], id_: int, above: tuple[int, ...], known: dict[int, int]
+) -> int:
+    """Return how deeply calls are nested in a function, which the functions ``above`` call; ``known``: the depths found so far."""
+    if id_ in known:
+        return known[id_]
+    deepest = 0
+    for other, number in called[id_].items():
+        translation.index = number
+        if other == id_ or other in above:
+            raise Malformed("a function calls itself, directly or through others")
+        if len(above) < MAX_CALL_DEPTH:
+            deepest = max(deepest, 1 + _nesting(translation, called, other, (*above, id_), known))
+            translation.index = number
+        if len(above) >= MAX_CALL_DEPTH or deepest > MAX_CALL_DEPTH:
+            raise Unsupported(f"calls are nested more than {MAX_CALL_DEPTH} deep")
+    known[id_] = deepest
+    return deepest
 
 
 def _prepare(translation: Translation, first: int, body: list[Instruction]) -> None:
@@ -150,7 +154,7 @@ def _prepared(translation: Translation, op: Op, words: Words) -> Run:
         Violation: the instruction breaks a static rule, and the device stops at it or has no zero of its type.
     """
     try:
-        return translation.prepare(op, words)
+        return without_helpers(translation, op, words, translation.prepare(op, words))
     except Violation as error:
         if translation.settings.observations is None:
             raise

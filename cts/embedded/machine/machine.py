@@ -152,6 +152,7 @@ class Machine:
         everyone: a mask of all invocations.
         mask: a mask of the invocations that execute.
         full: whether all invocations execute.
+        helpers: a mask of the helper invocations.
         clock: orders accesses, to find races.
         strict: whether undefined behaviour raises Violation.
         warnings: its warnings, once each, in order.
@@ -199,6 +200,7 @@ class Machine:
         self.subgroups = -(-lanes // subgroup_size)
         self.everyone = np.ones(lanes, bool)
         self.mask: Mask = self.everyone
+        self.helpers: Mask = ~self.everyone
         self.full = True
         self.clock = Clock(self.subgroups, subgroup_size, lanes)
 
@@ -214,6 +216,7 @@ class Machine:
         self.clock.begin_workgroup()
         self.values[:] = self.constants
         self.mask, self.full = self.everyone, True
+        self.helpers = ~self.everyone
 
     def forbid(self, rule: str, text: str, where: Mask | None = None, severity: Severity | None = None) -> None:
         """Report undefined behaviour.
@@ -456,7 +459,7 @@ class Machine:
         return self._split(list(ways.items()))
 
     def _split(self, ways: list[tuple[int, Mask]]) -> list[tuple[int, Mask]]:
-        ways = [way for way in ways if way[1].any()]
+        ways = [way for way in ways if np.count_nonzero(way[1])]
         if len(ways) == 1:
             return [(ways[0][0], self.mask)]
         return ways

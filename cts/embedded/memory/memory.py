@@ -216,6 +216,20 @@ class Memory:
         at = places.start + undefined if isinstance(places, slice) else np.ravel(places)[undefined]
         return f"an uninitialised read of '{self.name}', at byte {at}"
 
+    def order(self, makes_visible: bool) -> None:
+        """Note that a pipeline barrier orders all earlier accesses before all later ones.
+
+        Args:
+            makes_visible: whether it makes writes available and visible. Otherwise later accesses race with them.
+        """
+        if self._writer is None or self._reader is None:
+            return
+        self._reader[:] = 0
+        self._fixed = None
+        if makes_visible:
+            self._writer[:] = 0
+            self._atomic = None
+
     def record_read(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner) -> Memory:
         """Note a read of bytes, and return the memory as that read sees it.
 
@@ -245,7 +259,7 @@ class Memory:
         before = self._reader[places]
         left = clock.shared(before, records, self.kind) if np.count_nonzero(before) else records
         self._reader[places] = left
-        if not isinstance(places, slice):
+        if not isinstance(places, slice) and isinstance(left, np.ndarray):
             clash = self._reader[places] != left
             if np.count_nonzero(clash):
                 self._reader[places[clash]] = clock.anonymous(np.broadcast_to(left, clash.shape)[clash])
@@ -293,11 +307,11 @@ class Memory:
         if self._history is not None:
             self._history.keep(places, self.data, written, self._was_defined)
         self._writer[places] = records
-        if not isinstance(places, slice):
+        if not isinstance(places, slice) and isinstance(records, np.ndarray):
             left = self._writer[places]
             self._refuse(left != records, left, clock, "a store", "is written at the same time by")
 
-    def record_atomic(self, places: np.ndarray, records: np.ndarray, clock: Clock, manner: Manner) -> None:
+    def record_atomic(self, places: np.ndarray, records: np.ndarray | int, clock: Clock, manner: Manner) -> None:
         """Note atomic accesses, which do not race with each other.
 
         Raises:

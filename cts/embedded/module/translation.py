@@ -70,6 +70,7 @@ class Translation(Module):
         index: number of the instruction that is being translated, for messages.
         specialized: SpecId -> the kernel's value.
         is_outline: whether only the external resources are read, so the defaults of constants need not be sizes that work.
+        demotes: whether invocations may become helper invocations.
         functions: id -> function; filled when functions are prepared.
         function_types: id of a function -> its type.
         budget: the memory that is left.
@@ -98,6 +99,7 @@ class Translation(Module):
                 name = f"Op{op.name}"
                 raise NotSupported(f"SPIR-V word {position}: the embedded device does not support this: {name}", name)
         check_structure(self.instructions, self.bound)
+        self.demotes = any(one.op is Op.DemoteToHelperInvocation for one in self.instructions)
         self.kernel = kernel
         self.settings = settings
         # Specialization constants are computed by a machine before its size is known.

@@ -7,7 +7,7 @@ the one before from the same place.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -18,20 +18,23 @@ from generators.layouts.tensor_writer import LayoutStep, TensorWriter, slice_ste
 from generators.parameters.declaration import parameter
 from generators.parameters.memory_masks import EXTRAS
 from generators.parameters.vocabulary import LAYOUTS, STORAGE_CLASSES, USES, parse_shape
+from generators.passes import OrderingBarrier
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Array, Pointee, Role
-from generators.program.program import Built, Program, Subcase
+from generators.program.program import Built, PassNumber, Program, Subcase
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.values import Matrix, MatrixType, ScalarValue, TensorLayout, TensorLayoutType, TensorView, TensorViewType, Value
 from generators.program.workgroup import Handover, NothingStale
-from generators.routines.rounds import rounds_subcase, small_integers, step_of_round
+from generators.routines.rounds import passes_subcase, rounds_subcase, small_integers, step_of_round
 from generators.routines.turns import ended_turns, restart, take_turns
 from generators.routines.workgroup import copy, last_workgroup
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, MemoryScope, Scope, StorageClass, Use
 
-Form = Literal["subgroup", "workgroup", "plain", "workgroups"]
+Form = Literal["subgroup", "workgroup", "plain", "workgroups", "dispatches"]
+_ACROSS: tuple[Form, ...] = ("workgroups", "dispatches")
+"""The forms in which matrices go from workgroup to workgroup."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,18 +46,23 @@ class Parameters:
     shape: tuple[int, int] = parameter("rows and columns of the matrices", default="16x16", decode=parse_shape)
     subgroups: int = parameter("subgroups of a workgroup", default=2)
     form: Form = parameter(
-        "who reads what a subgroup stores: itself, the next subgroup, single invocations that copy it, or the next workgroup",
+        "who reads what a subgroup stores: itself, the next subgroup, single invocations that copy it, the next workgroup, or a dispatch",
         default="workgroup",
     )
     storage: StorageClass = parameter("where the matrices are passed on", default="workgroup", labels=STORAGE_CLASSES)
-    handover: Handover = parameter("what makes writes available and visible", default="barrier")
+    handover: Handover = parameter(
+        "what makes writes available and visible", default="barrier", applies=lambda parameters: parameters.form != "dispatches"
+    )
     written: Layout = parameter("layout in which matrices are stored", default="row", labels=LAYOUTS)
     read: Layout = parameter("layout in which matrices are loaded", default="row", labels=LAYOUTS)
     extra: MemoryAccess = parameter("further memory operands", default="none", labels=EXTRAS)
     access: Literal["matrix", "tensor", "tensor_stores", "tensor_loads"] = parameter(
         "which matrices are passed on through a tensor layout", default="matrix"
     )
-    workgroups: int = parameter("workgroups that pass matrices on", default=3, applies=lambda parameters: parameters.form == "workgroups")
+    workgroups: int = parameter("workgroups that pass matrices on", default=3, applies=lambda parameters: parameters.form in _ACROSS)
+    between: OrderingBarrier = parameter(
+        "the pipeline barrier between two dispatches", default="memory", applies=lambda parameters: parameters.form == "dispatches"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +78,7 @@ _REACH: Mapping[Form, MemoryScope] = MappingProxyType(
         "workgroup": MemoryScope.WORKGROUP,
         "plain": MemoryScope.WORKGROUP,
         "workgroups": MemoryScope.QUEUE_FAMILY,
+        "dispatches": MemoryScope.QUEUE_FAMILY,
     }
 )
 
@@ -88,19 +97,21 @@ class _Writer:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        workgroups = parameters.workgroups if parameters.form == "workgroups" else 1
+        workgroups, form = parameters.workgroups if parameters.form in _ACROSS else 1, parameters.form
         self.builder = builder = ProgramBuilder(Scope.SUBGROUP, parameters.subgroups, workgroups)
         self.type = MatrixType(parameters.component, Scope.SUBGROUP, *parameters.shape, parameters.use)
-        self.tiles = tight(self.type, parameters.written, (parameters.subgroups, 1))
         self.counts = tight(self.type, parameters.written, (builder.instances, 1))
+        self.tiles = self.counts if form == "dispatches" else tight(self.type, parameters.written, (parameters.subgroups, 1))
+        self.halves = tight(self.type, parameters.written, (2 * builder.instances, 1))
         self.source = self._array("source", "input", self.tiles)
         role: Role = "scratch" if parameters.storage is StorageClass.WORKGROUP else "inout"
-        self.handed = self._array("handed", role, self.tiles, parameters.storage)
+        self.handed = self._array("handed", role, self.halves if form == "dispatches" else self.tiles, parameters.storage)
         self.instance = builder.instance_index() if builder.instances > 1 else builder.literal(0)
-        self.subgroup: ScalarValue = self.instance if workgroups == 1 else builder.built_in("own_subgroup", "subgroup")
+        self.subgroup: ScalarValue = self.instance if form != "workgroups" else builder.built_in("own_subgroup", "subgroup")
         self.own = self._begin("own", self.subgroup)
         following = builder.arithmetic("following", "add", self.subgroup, builder.literal(1))
-        wrapped = builder.arithmetic("wrapped", "modulo", following, builder.literal(parameters.subgroups))
+        tiles = builder.instances if form == "dispatches" else parameters.subgroups
+        wrapped = builder.arithmetic("wrapped", "modulo", following, builder.literal(tiles))
         self.other = self.own if parameters.form == "subgroup" else self._begin("other", wrapped)
         self.written_base = self.load("written_base", self.source, self.own, parameters.written)
         self.read_base = self.load("read_base", self.source, self.other, parameters.read)
@@ -194,6 +205,23 @@ class _Writer:
             parameters.read,
         )
 
+    def passes(self) -> PassNumber:
+        """Load what the dispatch before has stored in one half of each array, and store in the other half. Return the pass."""
+        builder, number = self.builder, self.builder.operand("pass", U32, "push_constant")
+        stale = self._array("stale", "inout", self.halves)
+        following = builder.arithmetic("following_pass", "add", number, builder.literal(1))
+        seen = self.load("seen", self.handed, self._in_half("read", self.other, number), self.parameters.read)
+        count = self.load("count", stale, self._in_half("counted", self.own, number), self.parameters.written)
+        own = self._in_half("written", self.own, following)
+        self.store(self.counted("more", count, seen, self.plus("expected", self.read_base, number)), stale, own)
+        self.store(self.plus("written", self.written_base, following), self.handed, own)
+        return PassNumber(number, self.parameters.between)
+
+    def _in_half(self, name: str, at: ScalarValue, number: ScalarValue) -> ScalarValue:
+        """Return the place of a tile in the first half of an array if a number is even, otherwise in the second one."""
+        half = self.builder.arithmetic(f"{name}_half", "and", number, self.builder.literal(1))
+        return self.builder.offset(f"{name}_at", at, half, self.tiles.length)
+
     def turns(self) -> None:
         """Pass matrices from workgroup to workgroup, and check and restore them in the last one."""
         builder = self.builder
@@ -224,14 +252,18 @@ class _Writer:
 
 def build(parameters: Parameters) -> Built:
     """Build a case. The source holds small integers; a buffer that is passed on begins with the same."""
-    writer = _Writer(parameters)
-    if parameters.form == "workgroups":
+    writer, passes = _Writer(parameters), None
+    if parameters.form == "dispatches":
+        passes = writer.passes()
+    elif parameters.form == "workgroups":
         writer.turns()
     else:
         writer.rounds()
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         source = small_integers(parameters.component, writer.tiles.length, rng).view(np.uint8)
+        if passes is not None:
+            return passes_subcase(name, program, source, parameters.run)
         return rounds_subcase(name, program, source, parameters.run, parameters.form == "workgroups")
 
-    return Built(writer.builder.build(), draw)
+    return Built(replace(writer.builder.build(), passes=passes), draw)

@@ -7,7 +7,7 @@ the one before from the same place.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -17,22 +17,26 @@ from generators.layouts.vector_arrays import VectorArray
 from generators.parameters.declaration import parameter
 from generators.parameters.memory_masks import EXTRAS
 from generators.parameters.vocabulary import STORAGE_CLASSES
+from generators.passes import OrderingBarrier
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
 from generators.program.load_store import MemoryOperand
 from generators.program.memory import Pointee
-from generators.program.program import Built, Program, Subcase
+from generators.program.program import Built, PassNumber, Program, Subcase
 from generators.program.shape import WorkgroupShape
 from generators.program.values import CooperativeVector, CooperativeVectorType, Scalar, ScalarValue, Value
 from generators.program.vector_builder import VectorBuilder
 from generators.program.workgroup import Handover, NothingStale
-from generators.routines.rounds import rounds_subcase, small_integers, step_of_round
+from generators.routines.rounds import passes_subcase, rounds_subcase, small_integers, step_of_round
 from generators.routines.turns import ended_turns, restart, take_turns
 from generators.routines.workgroup import last_workgroup
 from generators.types import COMPONENT_TYPES, ComponentType, MemoryAccess, MemoryScope, Scope, StorageClass
 
 _WORKGROUP_BYTES = 12 * 1024
 """Maximum workgroup memory of a case: every device has 16 KiB."""
+
+_ACROSS = ("workgroups", "dispatches")
+"""The forms in which vectors go from workgroup to workgroup."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,16 +46,22 @@ class Parameters:
     component: ComponentType = parameter("component type of the vectors", labels=COMPONENT_TYPES)
     length: int = parameter("components of a vector", default=8)
     invocations: int = parameter("invocations of a workgroup", default=128)
-    form: Literal["own", "neighbour", "mirrored", "workgroups"] = parameter(
-        "whose vector an invocation loads: its own, without a barrier; its neighbour's; its mirror image's; or the next workgroup's",
+    form: Literal["own", "neighbour", "mirrored", "workgroups", "dispatches"] = parameter(
+        "whose vector an invocation loads: its own, without a barrier; its neighbour's; its mirror image's; the next workgroup's; or its "
+        "neighbour's of the dispatch before",
         default="neighbour",
     )
     storage: StorageClass = parameter("where the vectors are passed on", default="workgroup", labels=STORAGE_CLASSES)
     handover: Handover = parameter(
-        "what makes writes available and visible", default="barrier", applies=lambda parameters: parameters.form != "own"
+        "what makes writes available and visible",
+        default="barrier",
+        applies=lambda parameters: parameters.form not in ("own", "dispatches"),
     )
     extra: MemoryAccess = parameter("further memory operands", default="none", labels=EXTRAS)
-    workgroups: int = parameter("workgroups that pass vectors on", default=3, applies=lambda parameters: parameters.form == "workgroups")
+    workgroups: int = parameter("workgroups that pass vectors on", default=3, applies=lambda parameters: parameters.form in _ACROSS)
+    between: OrderingBarrier = parameter(
+        "the pipeline barrier between two dispatches", default="memory", applies=lambda parameters: parameters.form == "dispatches"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +81,7 @@ def _fits(parameters: Parameters) -> bool:
 
 
 def _tight(parameters: Parameters) -> bool:
-    return parameters.form != "workgroups" or parameters.length * parameters.component.bytes % 16 == 0
+    return parameters.form not in _ACROSS or parameters.length * parameters.component.bytes % 16 == 0
 
 
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = MappingProxyType({"fits_workgroup_memory": _fits, "tight": _tight})
@@ -82,25 +92,26 @@ class _Writer:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        workgroups = parameters.workgroups if parameters.form == "workgroups" else 1
+        workgroups = parameters.workgroups if parameters.form in _ACROSS else 1
         self.builder = builder = ProgramBuilder(
             Scope.WORKGROUP, workgroups=workgroups, shape=WorkgroupShape(invocations=parameters.invocations)
         )
         self.vectors = VectorBuilder(builder)
-        self.slots = _slots(parameters, parameters.invocations)
         self.counts = _slots(parameters, parameters.invocations * workgroups)
+        self.slots = self.counts if parameters.form == "dispatches" else _slots(parameters, parameters.invocations)
         self.type = self.slots.type
         self.source = self.slots.declare(builder, "source", "input")
         role: Literal["scratch", "inout"] = "scratch" if parameters.storage is StorageClass.WORKGROUP else "inout"
-        self.handed = self.slots.declare(builder, "handed", role, parameters.storage)
+        halves = _slots(parameters, 2 * self.slots.slots) if parameters.form == "dispatches" else self.slots
+        self.handed = halves.declare(builder, "handed", role, parameters.storage)
         self.own: ScalarValue
         self.other: ScalarValue
         self.written_base: CooperativeVector
         self.read_base: CooperativeVector
 
     def begin(self, lane: Scalar) -> None:
-        """Add what each invocation, number ``lane`` of its workgroup, does first."""
-        builder, count = self.builder, self.parameters.invocations
+        """Add what each invocation, number ``lane`` of its workgroup or of the dispatches, does first."""
+        builder, count = self.builder, self.slots.slots
         match self.parameters.form:
             case "own":
                 slot: Scalar = lane
@@ -118,18 +129,26 @@ class _Writer:
         parameters = self.parameters
         if not parameters.extra:
             return None
-        if parameters.form == "own":
+        if parameters.form in ("own", "dispatches"):
             return MemoryOperand(parameters.extra)
         scope = MemoryScope.QUEUE_FAMILY if parameters.form == "workgroups" else MemoryScope.WORKGROUP
         return MemoryOperand(parameters.extra | MemoryAccess.NON_PRIVATE_POINTER | made, scope=scope)
 
-    def load(self, name: str) -> CooperativeVector:
-        """Load the other invocation's vector."""
-        return self.vectors.load(name, self.type, self.handed, self.other, self._operand(MemoryAccess.MAKE_POINTER_VISIBLE))
+    def load(self, name: str, number: ScalarValue | None = None) -> CooperativeVector:
+        """Load the other invocation's vector. ``number``: of the pass; an odd one uses the second half of the array."""
+        at = self._in_half(name, self.other, number)
+        return self.vectors.load(name, self.type, self.handed, at, self._operand(MemoryAccess.MAKE_POINTER_VISIBLE))
 
-    def store(self, vector: CooperativeVector) -> None:
-        """Store the own vector."""
-        self.vectors.store(vector, self.handed, self.own, self._operand(MemoryAccess.MAKE_POINTER_AVAILABLE))
+    def store(self, vector: CooperativeVector, number: ScalarValue | None = None) -> None:
+        """Store the own vector. ``number``: see load."""
+        at = self._in_half(vector.name, self.own, number)
+        self.vectors.store(vector, self.handed, at, self._operand(MemoryAccess.MAKE_POINTER_AVAILABLE))
+
+    def _in_half(self, name: str, at: ScalarValue, number: ScalarValue | None) -> ScalarValue:
+        if number is None:
+            return at
+        half = self.builder.arithmetic(f"{name}_half", "and", number, self.builder.literal(1))
+        return self.builder.offset(f"{name}_at", at, half, self.slots.bytes)
 
     def barrier(self) -> None:
         """Add the barrier between a store and the load of what it wrote, or between a load and the next store."""
@@ -165,6 +184,18 @@ class _Writer:
             vectors.store(count, stale, self.own)
             vectors.store(self.load("read"), last, self.own)
 
+    def passes(self) -> PassNumber:
+        """Load what another invocation has stored in the dispatch before, and store in the other half of the array. Return the pass."""
+        builder, vectors, me = self.builder, self.vectors, Value("me", U32)
+        number, stale = builder.operand("pass", U32, "push_constant"), self.counts.declare(builder, "stale", "inout")
+        with builder.per_invocation(me, self.parameters.invocations):
+            self.begin(me)
+            following = builder.arithmetic("following_pass", "add", number, builder.literal(1))
+            count, seen = vectors.load("count", self.type, stale, self.own), self.load("seen", number)
+            vectors.store(self.counted("more", count, seen, self.plus("expected", self.read_base, number)), stale, self.own)
+            self.store(self.plus("written", self.written_base, following), following)
+        return PassNumber(number, self.parameters.between)
+
     def turns(self) -> None:
         """Pass vectors from workgroup to workgroup, and check and restore them in the last one."""
         builder, vectors = self.builder, self.vectors
@@ -194,14 +225,18 @@ class _Writer:
 
 def build(parameters: Parameters) -> Built:
     """Build a case. The source holds small integers; a buffer that is passed on begins with the same."""
-    writer = _Writer(parameters)
-    if parameters.form == "workgroups":
+    writer, passes = _Writer(parameters), None
+    if parameters.form == "dispatches":
+        passes = writer.passes()
+    elif parameters.form == "workgroups":
         writer.turns()
     else:
         writer.rounds()
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         source = writer.slots.pack(small_integers(parameters.component, (writer.slots.slots, parameters.length), rng))
+        if passes is not None:
+            return passes_subcase(name, program, source, parameters.run)
         return rounds_subcase(name, program, source, parameters.run, parameters.form == "workgroups")
 
-    return Built(writer.builder.build(), draw)
+    return Built(replace(writer.builder.build(), passes=passes), draw)

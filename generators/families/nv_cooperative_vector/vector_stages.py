@@ -1,9 +1,9 @@
-"""vector_stages: cooperative vectors in the invocations of vertex, fragment and ray generation shaders."""
+"""vector_stages: cooperative vectors in the invocations of vertex, fragment and ray generation shaders, and after other pipelines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Literal
 
@@ -29,7 +29,7 @@ from generators.program.shape import WorkgroupShape
 from generators.program.values import CooperativeVector, CooperativeVectorType, ScalarValue, Value, is_cooperative_vector
 from generators.program.vector_builder import VectorBuilder
 from generators.routines.invocation_control import DIVERGENT, Control, InvocationCode, Passed, path, run
-from generators.stages import DrawnStage
+from generators.stages import Preceding, Stage
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, ComponentType, Scope, StorageClass, VectorMatrixLayout
 from generators.vector_rows import VectorTypes, parse_vector_row
 
@@ -56,6 +56,11 @@ def _linear(parameters: Parameters) -> bool:
     return _multiplies(parameters) and not parameters.layout.is_optimal
 
 
+def _converts(parameters: Parameters) -> bool:
+    """Return whether matrices are in a layout that the device decides."""
+    return parameters.operation == "outer_product" or (_multiplies(parameters) and parameters.layout.is_optimal)
+
+
 def _has_scalar(parameters: Parameters) -> bool:
     """Return whether the program has a scalar operand: the place of the first factor in a chain of floats, or of the first matrix."""
     return _linear(parameters) or (parameters.operation == "chain" and parameters.component.is_float)
@@ -65,7 +70,7 @@ def _has_scalar(parameters: Parameters) -> bool:
 class Parameters:
     """The parameters of a case."""
 
-    stage: DrawnStage = parameter("the stage whose invocations have the vectors")
+    stage: Stage = parameter("the stage whose invocations have the vectors")
     operation: Operation = parameter(
         "load and store; a chain of operators on components; a matrix-vector multiply with a bias; or an accumulation in memory"
     )
@@ -88,11 +93,24 @@ class Parameters:
     )
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=BUFFERS)
     control: Control = parameter("the control flow around the operation", default="straight")
-    invocations: int = parameter("fragments or vertices", default=32)
+    invocations: int = parameter("fragments, vertices or other invocations", default=32)
     discards: Literal["none", "before", "after"] = parameter(
         "whether odd fragments are discarded, before they add to memory or after it",
         default="none",
         applies=lambda parameters: parameters.stage == "fragment" and parameters.operation in _TRAINING,
+    )
+    demotes: Literal["none", "first", "last"] = parameter(
+        "whether odd fragments become helper invocations, before all else or before their results go to memory",
+        default="none",
+        applies=lambda parameters: parameters.stage == "fragment",
+    )
+    barriers: Literal["all", "conversion"] = parameter(
+        "the stages and accesses of the barriers between conversions of matrices and the shader: all, or only their own",
+        default="all",
+        applies=_converts,
+    )
+    before: Literal["none", Preceding] = parameter(
+        "the stage of another pipeline, with an empty shader, that runs before in the same submission", default="none"
     )
 
 
@@ -123,7 +141,17 @@ def _function_computes(parameters: Parameters) -> bool:
 
 
 def _discards_fit(parameters: Parameters) -> bool:
-    return parameters.discards == "none" or (parameters.control == "straight" and parameters.invocations > 1)
+    """Return whether fragments end or become helpers, if any do, where no other control flow is; a helper's claim would be undefined."""
+    if parameters.discards == parameters.demotes == "none":
+        return True
+    exclusive = "none" in (parameters.discards, parameters.demotes)
+    claims_as_helper = parameters.demotes == "first" and parameters.operation in _TRAINING
+    return exclusive and not claims_as_helper and parameters.control == "straight" and parameters.invocations > 1
+
+
+def _before_fits(parameters: Parameters) -> bool:
+    alone = parameters.before == "none" and parameters.barriers == "all"
+    return parameters.before != parameters.stage and not (parameters.stage == "compute" and alone)
 
 
 def _small(parameters: Parameters) -> bool:
@@ -137,8 +165,9 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "data_fit": _data_fit,
     "function_computes": _function_computes,
     "small": _small,
+    "before_fits": _before_fits,
     "discards_fit": _discards_fit,
-    "diverges": lambda parameters: parameters.control in DIVERGENT or parameters.discards != "none",
+    "diverges": lambda parameters: parameters.control in DIVERGENT or {parameters.discards, parameters.demotes} != {"none"},
 }
 
 
@@ -211,6 +240,7 @@ class _VectorStagesWriter:
         builder = self.builder
         me = Value("me", U32)
         with builder.per_invocation(me, self.lanes):
+            self._demote(me, "first")
 
             def load(prefix: str, slot: ScalarValue) -> tuple[Passed, ...]:
                 operand = self._load(f"{prefix}operand", self.sources, self.source, slot)
@@ -223,6 +253,7 @@ class _VectorStagesWriter:
                 if self.parameters.operation in _TRAINING:
                     self._add_once(results[0], me)
                 else:
+                    self._demote(me, "last")
                     self.vectors.store(results[0], self.target, self.targets.offset(builder, "to", me))
 
             run(builder, self.parameters.control, InvocationCode(load, self._compute, store), me, self.lanes, self.result)
@@ -272,14 +303,24 @@ class _VectorStagesWriter:
         matrix = MatrixInMemory(self.weights, at, row.matrix, parameters.layout, stride, False)
         return self.vectors.matmul(f"{prefix}y", row.result, x, row.interpretation, matrix, bias, *parameters.size)
 
+    def _demote(self, me: ScalarValue, when: Literal["first", "last"]) -> None:
+        if self.parameters.demotes == when:
+            self.builder.exit("demote", self._is_odd("demoted", me))
+
+    def _discard(self, me: ScalarValue, when: Literal["before", "after"]) -> None:
+        if self.parameters.discards == when:
+            self.builder.exit("discard", self._is_odd("discarded", me))
+
+    def _is_odd(self, name: str, me: ScalarValue) -> Condition:
+        return Condition(self.builder.arithmetic(name, "and", me, self.builder.literal(1)), "equal", self.builder.literal(1))
+
     def _add_once(self, vector: CooperativeVector, me: ScalarValue) -> None:
         """Add to memory in the first invocation of each fragment or vertex: an implementation may run additional invocations (F-CV-20)."""
         builder, vectors, parameters = self.builder, self.vectors, self.parameters
         claimed = Value("claimed", U32)
         builder.add(AtomicOr(self.claims, me, builder.literal(1), claimed))
-        odd = Condition(builder.arithmetic("discarded", "and", me, builder.literal(1)), "equal", builder.literal(1))
-        if parameters.discards == "before":
-            builder.exit("discard", odd)
+        self._demote(me, "last")
+        self._discard(me, "before")
         with builder.arm() as adds:
             if parameters.operation == "reduce_sum":
                 vectors.reduce_sum(self.sums, builder.literal(self.totals.first), vector)
@@ -289,14 +330,17 @@ class _VectorStagesWriter:
                 interpretation = INTERPRETATIONS[parameters.component.name]
                 vectors.outer_product(self.sums, builder.literal(0), vector, other, _TRAINED, interpretation, builder.literal(0))
         builder.branch(Condition(claimed, "equal", builder.literal(0)), adds)
-        if parameters.discards == "after":
-            builder.exit("discard", odd)
+        self._discard(me, "after")
 
 
 def build(parameters: Parameters) -> Built:
     """Build a case: its program, and vectors for each invocation whose results do not depend on rounding or order."""
     writer = _VectorStagesWriter(parameters)
-    built = writer.write()
+    built = replace(
+        writer.write(),
+        preceding=None if parameters.before == "none" else parameters.before,
+        conversion_stage=parameters.barriers == "conversion",
+    )
 
     def draw(name: str, chosen: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         if parameters.operation in _TRAINING:

@@ -40,7 +40,7 @@ def atomic(generation: str, instruction: Instruction) -> Step:
 
     def step(wave: Wave) -> None:
         operands, olds = wave.u32[data].view(dtype), np.zeros(wave.lanes, dtype)
-        for part in find(wave)(0, 4):
+        for part in find(wave, 0, 4):
             if segment != "ds":
                 wave.cache.publish(part.data, part.places, 4, evict=True)
             for start, lane in zip(part.places.tolist(), np.flatnonzero(part.lanes).tolist(), strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,7 @@ ALL = (1 << 32) - 1
 _FIRST_OF_RDNA4 = "gfx12"
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """A part of the lanes that access memory: all in one buffer.
 
     Attributes:
@@ -48,11 +47,9 @@ class Part:
             data[self.places[:, np.newaxis] + np.arange(size)] = chosen.view(np.uint8).reshape(-1, 4)[:, :size]
 
 
-Access = Callable[[int | Array, int], Iterable[Part]]
-"""Takes an offset in bytes, or a column with that of each word, and the size of an element, and returns where the lanes access memory. The
-others access none."""
-
-Find = Callable[[Wave], Access]
+Find = Callable[[Wave, int | Array, int], Iterable[Part]]
+"""Takes a wave, an offset in bytes, or a column with the offset of each word, and the size of an element. Returns where the active lanes
+access memory; those that are not in it access none."""
 
 
 def signed(value: int, bits: int) -> int:
@@ -63,12 +60,9 @@ def signed(value: int, bits: int) -> int:
 def _at(wave: Wave, addresses: Array, lanes: Array, size: int) -> Iterator[Part]:
     """Yield where these lanes access memory."""
     addresses = addresses & ADDRESSES
-    left = np.broadcast_to(lanes, addresses.shape)
+    left = lanes if lanes.shape == addresses.shape else np.broadcast_to(lanes, addresses.shape)
     while (chosen := addresses[left]).size:
-        buffer = wave.group.memory.at(int(chosen.min()), size)
-        if int(chosen.max()) + size <= buffer.end:
-            yield Part(buffer.data, chosen - buffer.first, left)
-            return
+        buffer = wave.group.memory.at(int(np.minimum.reduce(chosen)), size)
         inside = left & (addresses + size <= buffer.end)
         yield Part(buffer.data, addresses[inside] - buffer.first, inside)
         left = left & ~inside
@@ -117,20 +111,15 @@ def in_buffer(instruction: Instruction, generation: str) -> Find:
     offset = signed(instruction["offset"], 24) if rdna4 else instruction["offset"]
     register = instruction["vaddr"] if instruction["offen"] else None
 
-    def find(wave: Wave) -> Access:
-        base, records = descriptor(wave, resource)
-        start = base + soffset(wave)
-        of_lanes = np.full(wave.lanes, offset) if register is None else wave.u32[register] + np.int64(offset)
-
-        def access(further: int | Array, size: int) -> Iterable[Part]:
-            places, last = of_lanes + further, records - (start - base) - size
-            if found := _all_at(wave, start, places, size, min(last, ALL)):
-                return found
-            # Offsets wrap at 32 bits before they are checked.
-            places &= ALL
-            return _at(wave, start + places, wave.active & (places <= last), size)
-
-        return access
+    def find(wave: Wave, further: int | Array, size: int) -> Iterable[Part]:
+        (base, records), start = descriptor(wave, resource), soffset(wave)
+        of_lanes = np.zeros(wave.lanes, np.int64) if register is None else wave.u32[register]
+        places, last = np.add(of_lanes, further + offset, dtype=np.int64), records - start - size
+        if found := _all_at(wave, base + start, places, size, min(last, ALL)):
+            return found
+        # Offsets wrap at 32 bits before they are checked.
+        places &= ALL
+        return _at(wave, base + start + places, wave.active & (places <= last), size)
 
     return find
 
@@ -144,17 +133,12 @@ def in_memory(instruction: Instruction, generation: str, count: int = 64) -> Fin
     offset = signed(instruction["offset"], 24 if generation == _FIRST_OF_RDNA4 else 13)
     register, base = instruction["vaddr"], instruction["saddr"]
 
-    def find(wave: Wave) -> Access:
+    def find(wave: Wave, further: int | Array, size: int) -> Iterable[Part]:
         low = wave.u32[register].astype(np.int64)
         addresses = low | wave.u32[register + 1].astype(np.int64) << 32 if base == NULL else low + (wave.pair(base) & ADDRESSES)
-        lanes = wave.active & (np.arange(wave.lanes) < count)
-
-        def access(further: int | Array, size: int) -> Iterable[Part]:
-            places = addresses + further
-            found = _all_at(wave, offset, places, size, ADDRESSES if count >= wave.lanes else -1)
-            return found or _at(wave, offset + places, lanes, size)
-
-        return access
+        places, few = addresses + further, count < wave.lanes
+        lanes = wave.active & (np.arange(wave.lanes) < count) if few else wave.active
+        return _all_at(wave, offset, places, size, -1 if few else ADDRESSES) or _at(wave, offset + places, lanes, size)
 
     return find
 
@@ -164,15 +148,10 @@ def in_data_share(instruction: Instruction, _: str) -> Find:
     register = instruction["addr"]
     offset = 0 if "2addr" in instruction.mnemonic else instruction["offset0"] | instruction["offset1"] << 8
 
-    def find(wave: Wave) -> Access:
-        data, base = wave.group.lds, wave.u32[register] + np.int64(offset)
-
-        def access(further: int | Array, size: int) -> Iterable[Part]:
-            # Addresses wrap at 32 bits.
-            places = base + further & ALL
-            lanes = wave.active & (places + size <= len(data))
-            return (Part(data, places[lanes], lanes),)
-
-        return access
+    def find(wave: Wave, further: int | Array, size: int) -> Iterable[Part]:
+        # Addresses wrap at 32 bits.
+        places = np.add(wave.u32[register], further + offset, dtype=np.int64) & ALL
+        lanes = wave.active & (places + size <= len(wave.group.lds))
+        return (Part(wave.group.lds, places[lanes], lanes),)
 
     return find

@@ -110,21 +110,21 @@ def _load(find: Find, shape: Shape, register: int, offsets: list[int], counter: 
 
     def step(wave: Wave) -> None:
         cache = _DATA_SHARE if counter is Counter.SHARE else wave.cache
-        words = loaded(wave, find(wave)(places, shape.size), shape.size, cache, past, len(places))
+        words = loaded(wave, find(wave, places, shape.size), shape.size, cache, past, len(places))
         wave.later(counter, partial(deliver, wave, register, shape, words, wave.active))
 
     return step
 
 
 def _store(find: Find, shape: Shape, registers: list[int], offsets: list[int], counter: Counter) -> Step:
-    both = list(zip(registers, offsets, strict=False))
-    places = np.array([[offset + 4 * number] for _, offset in both for number in range(shape.count)])
-    words = [register + number for register, _ in both for number in range(shape.count)]
+    both = zip(registers, offsets, strict=False)
+    cells = [(register + number, offset + 4 * number) for register, offset in both for number in range(shape.count)]
+    words, places = np.array(cells).T
 
     def step(wave: Wave) -> None:
         cache = _DATA_SHARE if counter is Counter.SHARE else wave.cache
         values = wave.u32[words] >> 16 if shape.half else wave.u32[words]
-        written = list(find(wave)(places, shape.size))
+        written = list(find(wave, places[:, np.newaxis], shape.size))
         for part in written:
             part.scatter(cache.write(part.data, part.places, shape.size), values, shape.size)
 
@@ -181,7 +181,7 @@ def transposed_load(generation: str, instruction: Instruction) -> Step:
     past, places = beyond_unit(instruction, rdna4=True), 4 * np.arange(2 * size)[:, np.newaxis]
 
     def step(wave: Wave) -> None:
-        rows = np.ascontiguousarray(loaded(wave, find(wave)(places, 4), 4, wave.cache, past, len(places))[:, :32].T)
+        rows = np.ascontiguousarray(loaded(wave, find(wave, places, 4), 4, wave.cache, past, len(places))[:, :32].T)
         tiles: Array
         if size == 2:
             tiles = rows.view(np.uint16).reshape(4, 8, 8).transpose(0, 2, 1)

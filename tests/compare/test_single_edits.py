@@ -1,0 +1,185 @@
+"""Failures that no known mistake explains are explained by single edits of instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cts.defects.evaluation import evaluate_defect
+from cts.defects.single_edits import single_edits
+from cts.diagnosis.diagnose import Ran, Search
+from cts.diagnosis.limit import Limit, SearchEnded
+from cts.diagnosis.shown import outcome_of
+from cts.diagnosis.whole_case import explained
+from cts.reference.evaluate import evaluate
+from cts.verdict.effort import Budget, Effort
+from cts.verdict.failure import Match
+from cts.verdict.poison import initial_contents
+from generators.errors import GeneratorError, Rule
+from generators.program.builder import ProgramBuilder
+from generators.program.control_flow import Carried
+from generators.program.load_store import MatrixLoad
+from generators.program.memory import Pointee, Role
+from generators.program.operation import Operation
+from generators.program.program import Program, Subcase
+from generators.program.values import Value
+from generators.types import COMPONENT_TYPES, Layout, Scope
+from tests.reference.programs import BUFFER, as_bytes, matrix_type
+
+U32 = COMPONENT_TYPES["u32"]
+SIZE = 8
+ELEMENTS = SIZE * SIZE
+LITERAL = ProgramBuilder(Scope.SUBGROUP).literal
+
+ENDS: tuple[tuple[str, Role], ...] = (("source", "input"), ("target", "output"))
+AT_0 = {"first_0": 0}
+
+Change = Callable[[Operation], Operation]
+
+
+def copies(count: int) -> Program:
+    """Return a program that copies ``count`` matrices, each with a first element of its own; there is room beside each."""
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    source, target = (builder.array(name, Pointee(U32), 4 * count * ELEMENTS, BUFFER, role=role) for name, role in ENDS)
+    for number in range(count):
+        first = builder.operand(f"first_{number}", U32, "push_constant")
+        matrix = builder.load(f"m{number}", matrix_type(U32, SIZE, SIZE), source, first, builder.literal(SIZE), Layout.ROW_MAJOR)
+        builder.store(matrix, target, builder.literal(4 * number * ELEMENTS), builder.literal(SIZE), Layout.ROW_MAJOR)
+    return builder.build()
+
+
+def ran(program: Program, operands: Mapping[str, int], broken: Change = lambda operation: operation) -> Ran:
+    """Return what a device makes of a subcase with these operands, if it performs other operations."""
+    generator = np.random.default_rng(5)
+    data = {one.name: as_bytes(generator.integers(0, 1 << 32, one.bytes // 4, np.uint32)) for one in program.arrays if one.role == "input"}
+    subcase = Subcase("only", data, operands)
+    expected = evaluate(program, subcase)
+    before = initial_contents(program, subcase, expected)
+    wrong = replace(program, operations=tuple(map(broken, program.operations)))
+    return Ran(program, subcase, expected, before, outcome_of(program, evaluate(wrong, subcase), before))
+
+
+def moved(distance: int, *numbers: int) -> Change:
+    """Return a change of the loads of some matrices, whose first element is ``distance`` further than it should be."""
+
+    def change(operation: Operation) -> Operation:
+        if not isinstance(operation, MatrixLoad) or operation.result.name not in {f"m{number}" for number in numbers}:
+            return operation
+        return replace(operation, first=LITERAL(4 * int(operation.first.name.removeprefix("first_")) * ELEMENTS + distance))
+
+    return change
+
+
+def edits(found: Sequence[Match]) -> list[str]:
+    return [match.id for match in found if match.id.startswith("single_edit.")]
+
+
+def test_an_operand_that_is_one_too_large_is_told() -> None:
+    (match,) = Search(ran(copies(1), AT_0, moved(1, 0))).run()
+    assert match.id == "single_edit.operand_one_more"
+    assert "first plus 1" in match.sentence
+
+
+def test_the_same_mistake_in_all_instructions_of_a_kind_is_told_once() -> None:
+    (match,) = Search(ran(copies(2), {"first_0": 0, "first_1": 4 * ELEMENTS}, moved(1, 0, 1))).run()
+    assert match.id == "single_edit.operand_one_more"
+    assert match.sentence.startswith("every MatrixLoad")
+
+
+def test_a_mistake_that_no_single_edit_makes_is_not_explained_by_one() -> None:
+    assert Search(ran(copies(1), AT_0, moved(5, 0))).run() == ()
+
+
+def test_a_defect_that_breaks_a_subcase_that_has_passed_is_not_told() -> None:
+    program = copies(1)
+    wrong = ran(program, AT_0, moved(1, 0))
+    assert edits(Search(wrong).run())
+    assert Search(wrong, [ran(program, {"first_0": 8})]).run() == ()
+
+
+def test_a_defect_that_does_not_explain_another_failing_subcase_is_not_told() -> None:
+    program = copies(1)
+    assert Search(ran(program, AT_0, moved(1, 0)), [ran(program, {"first_0": 8}, moved(5, 0))]).run() == ()
+
+
+def test_a_load_from_another_array_is_told() -> None:
+    program = looped()
+    other = replace(program.array("source"), name="other")
+    program = replace(program, arrays=(*program.arrays, other))
+    told = Search(ran(program, {"trips": 1}, lambda one: replace(one, array=other) if isinstance(one, MatrixLoad) else one)).run()
+    assert [match.sentence for match in told] == ["every MatrixLoad has array other"]
+
+
+def looped() -> Program:
+    """Return a program that adds a matrix to itself in each round of a loop."""
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    source, target = (builder.array(name, Pointee(U32), ELEMENTS, BUFFER, role=role) for name, role in ENDS)
+    matrix = builder.load("m", matrix_type(U32, SIZE, SIZE), source, builder.literal(0), builder.literal(SIZE), Layout.ROW_MAJOR)
+    current = Value("sum", matrix.type)
+    carried: list[Carried] = []
+    with builder.loop(Value("round", U32), builder.operand("trips", U32, "push_constant"), carried):
+        carried.append(Carried(matrix, current, builder.elementwise("more", "add", current, matrix)))
+    builder.store(current, target, builder.literal(0), builder.literal(SIZE), Layout.ROW_MAJOR)
+    return builder.build()
+
+
+@pytest.mark.parametrize("rounds", [1, -1])
+def test_a_loop_that_runs_once_more_or_less_is_told(rounds: int) -> None:
+    program = looped()
+    right, wrong = (ran(program, {"trips": trips}) for trips in (2, 2 + rounds))
+    told = Search(replace(right, outcome=wrong.outcome)).run()
+    assert any(match.id.startswith(("loop.", "single_edit.once")) for match in told)
+
+
+def test_no_edit_of_a_loop_takes_many_more_steps_than_the_right_program() -> None:
+    """A loop that runs ``trips`` - 1 times for ``trips`` = 0 would run 2^32 - 1 times."""
+    of_loop = ran(looped(), {"trips": 0})
+    ended = 0
+    for edit in single_edits(of_loop.program):
+        try:
+            evaluate_defect(of_loop.program, of_loop.subcase, edit.substitutes, before_step=Limit().of_evaluation(100))
+        except GeneratorError as error:
+            ended += error.rule == Rule.ENDLESS_LOOP
+        except (LookupError, ValueError):
+            continue
+    assert ended
+
+
+def test_a_search_ends_at_its_limit_and_says_so() -> None:
+    wrong = ran(copies(1), AT_0, moved(5, 0))
+    with pytest.raises(SearchEnded):
+        Limit(-1).check()
+    (matches,) = explained([wrong], [0], 3, "family", Effort(budget=Budget(seconds_of_failure=-1)))
+    assert [match.id for match in matches] == [""]
+
+
+def test_what_no_edit_explains_is_described() -> None:
+    (matches,) = explained([ran(copies(1), AT_0, moved(5, 0))], [0], 3, "family", Effort())
+    assert matches[-1].id == ""
+
+
+def test_what_explained_a_failure_is_tried_first_for_the_next_one_of_the_family() -> None:
+    effort = Effort()
+    wrong = ran(copies(1), AT_0, moved(1, 0))
+    first = explained([wrong], [0], 3, "family", effort)
+    assert effort.budget.explained["family"]["single_edit.operand_one_more"] == 1
+    search = Search(wrong, earlier=effort.budget.explained["family"])
+    assert search.run() == first[0]
+    assert len(search.tried) < len(list(single_edits(wrong.program)))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_every_edit_of_a_program_can_be_tried(count: int) -> None:
+    program = copies(count)
+    subcase = ran(program, {f"first_{number}": 0 for number in range(count)}).subcase
+    changed = 0
+    for edit in single_edits(program):
+        try:
+            evaluate_defect(program, subcase, edit.substitutes)
+            changed += 1
+        except (GeneratorError, ValueError):
+            continue
+    assert changed > 10

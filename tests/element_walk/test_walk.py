@@ -128,7 +128,7 @@ def test_without_a_suspect_nothing_departs():
 
 def test_an_element_that_is_not_stored_is_refused():
     program, subcase = dispatch(REUSE)
-    with pytest.raises(NoSuchElement, match="cts show CASE --expected"):
+    with pytest.raises(NoSuchElement):
         walked(program, subcase, Place("d1", 0, 99, 0))
 
 
@@ -136,5 +136,5 @@ def test_a_subcase_has_a_number_and_a_name():
     case = find_case(casebook(), REUSE)
     _, second = subcase_of(case, "1")
     assert subcase_of(case, second.name)[1].name == second.name
-    with pytest.raises(NoSuchElement, match=second.name):
+    with pytest.raises(NoSuchElement):
         subcase_of(case, "no such subcase")

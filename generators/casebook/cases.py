@@ -367,12 +367,12 @@ class BuiltCase:
         return drawn
 
 
-def build(case: Case) -> BuiltCase:
-    """Build a kernel case."""
+def build(case: Case, is_placed: bool = True) -> BuiltCase:
+    """Build a kernel case; without placements, as its family's builder makes it, if not ``is_placed``."""
     builder = cast(KernelBuilder, case.definition.builder)
     built = builder.build(case.parameters)
     kinds = load_kinds()
-    choice = _seed(case.id) if case.family in kinds.families else 0
+    choice = _seed(case.id) if is_placed and case.family in kinds.families else 0
     return BuiltCase(case, built, place(built.program, choice, kinds.unplaced, kinds.most_bytes))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from generators.program.control_flow import PerInvocation, Stated
 from generators.program.functions import Call
-from generators.program.load_store import MatrixLoad, MatrixStore, guaranteed_alignment, layout_value
+from generators.program.load_store import MatrixLoad, MatrixStore, layout_value
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.pointers import arrays_of
@@ -19,11 +19,13 @@ from generators.program.scalars import ScalarArithmetic
 from generators.program.tensor_access import POINTER_ALIGNMENT, TensorLoad, TensorStore, unit_bytes
 from generators.program.values import Operand, ScalarValue
 from generators.program.walking import regions
-from generators.types import StorageClass
+from generators.types import Layout, StorageClass
 
 Access = MatrixLoad | MatrixStore | TensorLoad | TensorStore
 
 BEYOND_16_BITS = 1 << 16
+MOST_ALIGNMENT = 16
+"""The strictest alignment of a matrix access in bytes."""
 
 _ACCESSES = (MatrixLoad, MatrixStore, TensorLoad, TensorStore)
 _BUFFERS = (StorageClass.STORAGE_BUFFER, StorageClass.PHYSICAL_STORAGE_BUFFER)
@@ -103,6 +105,13 @@ def _operations(operations: Sequence[Operation], is_free: bool = True) -> Iterat
             yield from _operations(region, is_free and not isinstance(operation, Stated | Call | PerInvocation))
 
 
+def line_bytes(access: MatrixLoad | MatrixStore) -> int:
+    """Return the size of a row or column in memory."""
+    type_ = access.result.type if isinstance(access, MatrixLoad) else access.matrix.type
+    rows, columns = type_.shape
+    return (columns if layout_value(access.layout) is Layout.ROW_MAJOR else rows) * type_.component.bytes
+
+
 def granule(array: Array, accesses: Sequence[Access]) -> int:
     """Return the smallest number of elements that keeps the alignment of all accesses."""
     size, bytes_ = array.pointee.bytes, array.pointee.bytes
@@ -112,8 +121,8 @@ def granule(array: Array, accesses: Sequence[Access]) -> int:
         if isinstance(access, TensorLoad | TensorStore):
             bytes_ = math.lcm(bytes_, POINTER_ALIGNMENT, unit_bytes(access) if unit_bytes(access) & (unit_bytes(access) - 1) == 0 else 1)
         else:
-            type_ = access.result.type if isinstance(access, MatrixLoad) else access.matrix.type
-            bytes_ = math.lcm(bytes_, guaranteed_alignment(type_, layout_value(access.layout), array))
+            # The smaller of 16 and the size of a line (KHR-ALIGN-01).
+            bytes_ = math.lcm(bytes_, min(MOST_ALIGNMENT, line_bytes(access)))
     return bytes_ // size
 
 
@@ -137,10 +146,7 @@ def widened(array: Array, accesses: Sequence[Access], unit: int, sums: Mapping[s
     for access in accesses:
         rest = rest_of(access.first, own, sums)
         assert isinstance(access, MatrixLoad | MatrixStore)
-        type_ = access.result.type if isinstance(access, MatrixLoad) else access.matrix.type
-        rows, columns = type_.shape
-        line = (columns if layout_value(access.layout) == 0 else rows) * type_.component.bytes
-        if rest is None or rest * size + line > own * size:
+        if rest is None or rest * size + line_bytes(access) > own * size:
             return None
     for beyond in (BEYOND_16_BITS, BEYOND_16_BITS // size):
         # Cut to 16 bits, the stride differs from the distance between adjacent lines.

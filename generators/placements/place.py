@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from generators.placements.moved_arrays import Access, Moved, accesses_by_array, far, granule, widened
+from generators.placements.moved_arrays import MOST_ALIGNMENT, Access, Moved, accesses_by_array, far, granule, widened
 from generators.program.interface import interface
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
@@ -21,9 +21,6 @@ from generators.program.walking import changed, flattened
 from generators.types import COMPONENT_TYPES
 
 _U32 = COMPONENT_TYPES["u32"]
-_EVEN = 16
-"""The strictest alignment of a matrix access in bytes."""
-
 _PUSH_CONSTANT_BYTES = 128
 """The push constants that every device has."""
 
@@ -75,7 +72,9 @@ def place(program: Program, choice: int, unplaced: int, most_bytes: int) -> Plac
         arrays = [array for array in found if array.role in roles]
         start = choice % max(1, len(arrays))
         # Few accesses may have addresses that are not multiples of 16 bytes, so these come first.
-        ordered = sorted((*arrays[start:], *arrays[:start]), key=lambda array: granule(array, found[array]) * array.pointee.bytes >= _EVEN)
+        ordered = sorted(
+            (*arrays[start:], *arrays[:start]), key=lambda array: granule(array, found[array]) * array.pointee.bytes >= MOST_ALIGNMENT
+        )
         for which, array in enumerate(ordered[:2]):
             unit = granule(array, found[array])
             is_far = which == 0 and free > 0

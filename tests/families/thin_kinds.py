@@ -111,13 +111,20 @@ def table(pool: ProcessPoolExecutor, choice: Choice) -> list[Line]:
     return [line for lines in pool.map(partial(kill_table, choice=choice), names) for line in lines]
 
 
-def counted(pool: ProcessPoolExecutor, choice: Choice, found: Mapping[str, Shown], least: int) -> dict[str, int]:
-    """Return how many cases of the tier of ``choice`` show each kind of ``found``, counted up to ``least`` in each family. Only kinds that
-    the sample shows less often are sought in all cases."""
-    sampled = summed(table(pool, choice)) if choice.tier is not Tier.NIGHTLY else found
-    seldom = tuple(kind for kind in found if kind not in sampled or sampled[kind].shown < least)
-    again = summed(table(pool, replace(choice, kinds=seldom, sample=0, enough=least))) if seldom else {}
-    return {kind: again[kind].shown if kind in again else sampled[kind].shown if kind in sampled else 0 for kind in found}
+def counted(sample: Sequence[Line], choice: Choice, least: int) -> dict[str, int]:
+    """Return how many cases show each kind of a sample. Kinds that fewer than ``least`` cases of the sample show are sought in all cases of
+    the tier, in one family after the other, until enough are found."""
+    found = {kind: one.shown for kind, one in summed(sample).items()}
+    seldom = {kind: 0 for kind, shown in found.items() if shown < least}
+    # Families whose sample shows a kind probably show it again.
+    families = sorted({(-shown, name) for name, kind, _, shown, _ in sample if kind in seldom})
+    for name in dict.fromkeys(name for _, name in families):
+        sought = tuple(kind for kind, shown in seldom.items() if shown < least)
+        if not sought:
+            break
+        for _, kind, _, shown, _ in kill_table(name, replace(choice, kinds=sought, sample=0, enough=least)):
+            seldom[kind] = seldom.get(kind, 0) + shown
+    return {**found, **seldom}
 
 
 def main() -> int:
@@ -127,14 +134,16 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default: 2)")
     parser.add_argument("profile", nargs="*", help="profiles of the embedded device (default: those of thin_kinds.yaml)")
     arguments = parser.parse_args()
-    limits, wrong = load_limits(), []
+    limits = load_limits()
+    wrong: list[str] = []
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for profile in arguments.profile or limits.profiles:
             choice = Choice(Tier.NIGHTLY, profile=profile, sample=arguments.sample, kinds=load_kinds().defects)
-            found = summed(table(pool, choice))
+            samples = {tier: table(pool, replace(choice, tier=tier)) for tier in limits.least}
+            found = summed(samples[Tier.NIGHTLY])
             for kind, one in found.items():
                 print(profile, kind, one.cases, one.shown, f"{one.percent:.0f} %", sep="\t", flush=True)
-            recounted = {tier: counted(pool, replace(choice, tier=tier), found, least) for tier, least in limits.least.items()}
+            recounted = {tier: counted(samples[tier], replace(choice, tier=tier), least) for tier, least in limits.least.items()}
             wrong += faults(found, recounted, limits, profile)
     print(*wrong, sep="\n")
     return 1 if wrong else 0

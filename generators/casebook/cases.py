@@ -17,13 +17,13 @@ from generators.casebook.constraints import ALLOWED, UNASSIGNED, Assignment, Row
 from generators.casebook.covers import never
 from generators.casebook.family import Family, Product
 from generators.casebook.ids import named_labels
+from generators.casebook.placement_kinds import load_kinds
 from generators.casebook.tiers import Tier, chosen_labels, pinned_labels
 from generators.errors import CasebookError
 from generators.layout_conversion import LayoutConversion
 from generators.module_check import ModuleCheck
 from generators.operands.run_time import usual_operands
 from generators.parameters.declaration import make_parameters
-from generators.placements.kinds import load_kinds
 from generators.placements.place import Placed, place
 from generators.program.program import Built, Program, Subcase
 from generators.property_query import PropertyQuery

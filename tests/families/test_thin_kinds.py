@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cts.embedded.profile import load_profile
 from generators.casebook import Tier
-from generators.placements.kinds import load_kinds
+from generators.casebook.placement_kinds import load_kinds
 from tests.families.thin_kinds import Limits, Shown, faults, load_limits, summed
 
 _LIMITS = Limits(("one",), 33, {Tier.NIGHTLY: 5, Tier.SMOKE: 1}, {"one": {"load_store.excused": "it cannot occur"}})

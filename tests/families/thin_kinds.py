@@ -21,7 +21,7 @@ from statistics import median
 
 from generators.casebook import CaseKind, Tier
 from generators.casebook.document import read_document
-from generators.placements.kinds import load_kinds
+from generators.casebook.placement_kinds import load_kinds
 from tests.families.kill_table import Choice, Line, kill_table
 from tests.suite import casebook
 

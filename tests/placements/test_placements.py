@@ -9,7 +9,7 @@ from cts.defects.glossary import glossary
 from cts.defects.known import known_defects
 from generators.casebook import Tier, build, expand
 from generators.casebook.cases import BuiltCase
-from generators.placements.kinds import load_kinds
+from generators.casebook.placement_kinds import load_kinds
 from generators.placements.moved_arrays import Moved, rest_of
 from generators.program.memory import Array, Pointee
 from generators.program.scalars import ScalarArithmetic

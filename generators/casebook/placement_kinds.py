@@ -1,4 +1,4 @@
-"""The placements, and the kinds of defects that each shows: ``kinds.yaml``."""
+"""The placements, and the kinds of defects that each shows: ``generators/placements/kinds.yaml``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from generators.casebook.document import read_document
 
-FILE = Path(__file__).parent / "kinds.yaml"
+FILE = Path(__file__).parents[1] / "placements" / "kinds.yaml"
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,9 @@ def open_device(spec: DeviceSpec, *, watched: bool = False) -> Device:
         fence_seconds = None if watched else spec.submission_seconds
         kind: Callable[..., Device] = VulkanDevice
         if spec.chip and not spec.compiles_only:
-            from cts.devices.executed.device import ExecutedDevice
+            from cts.devices.machine_walk.device import WalkedDevice
 
-            kind = partial(ExecutedDevice, model=spec.chip)
+            kind = partial(WalkedDevice, model=spec.chip)
         return kind(
             spec.name,
             spec.index,

@@ -147,6 +147,11 @@ def _entry(requirement: Requirement, cases: Mapping[str, int]) -> RequirementCov
     return RequirementCoverage(requirement, cases, Status.NOT_TESTABLE, requirement.why_not_testable)
 
 
+def best_tier(family: Family) -> Tier:
+    """Return the tier whose cases support the claims of a family: nightly, or full if no product of the family is in nightly."""
+    return Tier.NIGHTLY if any(product.nightly for product in family.products) else Tier.FULL
+
+
 def coverage(casebook: Casebook, specification: str | None = None) -> Coverage:
     """Return the coverage of the nightly tier of ``casebook``.
 
@@ -162,8 +167,7 @@ def coverage(casebook: Casebook, specification: str | None = None) -> Coverage:
         claimed = [cover.id for cover in family.covers if cover.id in requirements]
         if not claimed:
             continue
-        tier = Tier.NIGHTLY if any(product.nightly for product in family.products) else Tier.FULL
-        found = Counter(id_ for case in expand(family, tier) for id_ in case.requirements)
+        found = Counter(id_ for case in expand(family, best_tier(family)) for id_ in case.requirements)
         for id_ in claimed:
             if found[id_]:
                 counts.setdefault(id_, {})[family.name] = found[id_]

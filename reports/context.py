@@ -31,6 +31,7 @@ class Context:
         elapsed: wall time of the whole run in seconds; 0 if it is unknown, as for several journals or a resumed one.
         finished: false if a journal records the start of its run but not the end.
         fallback: why the embedded device replaces a Vulkan device; empty if it does not.
+        modelled: which model ran what the driver compiled; empty if the device itself ran it. It is also the first of ``notes``.
         stopped: why the run ended early; empty if it did not.
         findings: errors outside any case, in words.
         dropped: number of journal lines without a result. ``faults`` names the first of them, and the faults of ``meta.json``.
@@ -41,6 +42,7 @@ class Context:
     elapsed: float
     finished: bool
     fallback: str
+    modelled: str
     stopped: str
     findings: tuple[str, ...]
     dropped: int
@@ -69,7 +71,8 @@ class Headline:
 
 def context(run: Run) -> Context:
     """Return the context of a run; the records of the cases take precedence over ``meta.json``."""
-    notes = []
+    modelled = "; ".join(_texts(run.metas, "modelled"))
+    notes = [_sentence(modelled)] if modelled else []
     if len({result.device for result in run.results if result.device}) > 1 or len({one.driver for one in run.results if one.driver}) > 1:
         notes.append(
             "These results come from more than one device or driver. The totals mix them, and only the last result of each case is kept."
@@ -111,6 +114,7 @@ def context(run: Run) -> Context:
         elapsed=float(run.metas[0].get("seconds") or 0) if whole else 0.0,
         finished=finished,
         fallback="; ".join(_texts(run.metas, "fallback")),
+        modelled=modelled,
         stopped=stopped,
         findings=findings,
         dropped=run.dropped,
@@ -130,6 +134,8 @@ def headline(summary: Summary, context: Context) -> Headline:
     if context.fallback:
         # Results of the embedded device do not show that a driver is right.
         level, title = "unsure" if level == "good" else level, f"{title} (no Vulkan device was judged)"
+    if context.modelled:
+        title = f"{title} (on a model of the chip)"
     if Verdict.COMPILED in summary.verdicts:
         # A driver that compiles a case may still compile it wrongly.
         level, title = "unsure" if level == "good" else level, f"{title} (no shader ran)"
@@ -201,6 +207,6 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _texts(metas: Iterable[RunRecord], key: Literal["stopped", "left_out_by", "fallback"]) -> list[str]:
+def _texts(metas: Iterable[RunRecord], key: Literal["stopped", "left_out_by", "fallback", "modelled"]) -> list[str]:
     """Return the distinct texts under ``key``."""
     return list(dict.fromkeys(text for meta in metas if (text := meta.get(key))))

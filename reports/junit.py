@@ -70,8 +70,8 @@ def _properties(suite: ET.Element, results: Sequence[CaseResult], context: Conte
     properties = ET.SubElement(suite, "properties")
     facts = context.header
     verdicts = Counter(result.verdict for result in results)
-    outcome = {"fallback": context.fallback, "stopped": context.stopped, "findings": "; ".join(context.findings)}
-    outcome |= {"lines_dropped": str(context.dropped) if context.dropped else ""}
+    outcome = {"fallback": context.fallback, "modelled": context.modelled, "stopped": context.stopped}
+    outcome |= {"findings": "; ".join(context.findings), "lines_dropped": str(context.dropped) if context.dropped else ""}
     facts |= {name: text for name, text in outcome.items() if text}
     compiling = sum(result.verdict is Verdict.TIMEOUT and result.step == COMPILING for result in results)
     facts |= {"cases_timeout_compiling": str(compiling)} if compiling else {}

@@ -1,7 +1,8 @@
 """Judges a run on a chip that is not there by the published run of the chip: ``python -m reports.newer_driver DIR PUBLISHED``.
 
 Distributions move on to newer drivers, which no list of known failures describes yet. With the driver of the published run, each new
-failure counts. With another one only a crash counts, of a case that compiled in the published run; everything else that changed is listed.
+failure counts. With another one only a crash counts, of a case that compiled or passed in the published run; everything else that changed
+is listed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from cts.exit_codes import BAD_INPUT, FAILED, PASSED
 from cts.journal.journal import RESULTS, journal_of, read_meta
 from cts.journal.outline import Outline, read_outlines
 from cts.printable import printable_line
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import ENDED_WELL, Verdict
 from generators.errors import CtsError
 
 _LISTED = 20
@@ -63,7 +64,7 @@ def judge(run: Path, published: Path) -> Judged:
     if driver == other:
         bad = [one for one in now.values() if one.verdict not in PASSING]
     else:
-        bad = [one for id_, one in now.items() if one.verdict is Verdict.CRASH and known.get(id_) is Verdict.COMPILED]
+        bad = [one for id_, one in now.items() if one.verdict is Verdict.CRASH and known.get(id_) in ENDED_WELL]
     changed: dict[tuple[Verdict, Verdict], list[str]] = {}
     for id_, was in known.items():
         if now[id_].verdict is not was:

@@ -2,7 +2,8 @@
 
 A published run has what it takes to check it: each case with its parameters, requirements, verdict, code, defects and total time, the
 description of the device, and a summary. It leaves out what is large and can be had by running again: the times of steps, the wrong
-elements of most failures, and the cases that a device does not support if it only compiles. The smallest result of each cause stays whole.
+elements of most failures, and the cases that a device does not support if it only compiles or is a model. The smallest result of each
+cause stays whole.
 ``cts report reports/published/NAME --out DIR`` makes its pages.
 """
 
@@ -54,7 +55,7 @@ def publish(report: Path, folder: Path) -> None:
 def published_journal(report: Path) -> bytes:
     """Return the journal to publish, ordered by id: the last result of each attempt at a case, whole or brief."""
     latest = {key_of(result): result for result in read(journal_of(report))}
-    if any(result.verdict is Verdict.COMPILED for result in latest.values()):
+    if read_meta(report).get("modelled") or any(result.verdict is Verdict.COMPILED for result in latest.values()):
         latest = {key: result for key, result in latest.items() if result.verdict is not Verdict.NOT_SUPPORTED}
     whole = _shown(latest.values())
     results = (latest[key] if key in whole else _brief(latest[key]) for key in sorted(latest))

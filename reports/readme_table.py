@@ -3,9 +3,8 @@
 python -m reports.readme_table            writes them from reports/published
 python -m reports.readme_table --check    exit status 1 if they are not up to date
 
-A page has a table between ``<!-- published runs -->``, ``<!-- published specifications -->`` or ``<!-- published chips -->`` and the marker
-of its end, and the lines of a failure after ``<!-- published failure: RUN CASE FILE.svg -->``. The picture of that failure is the file,
-beside the page.
+A page has a table between markers of its name (``<!-- published runs -->``, ``specifications``, ``chips`` or ``models``) and an end, and
+the lines of a failure after ``<!-- published failure: RUN CASE FILE.svg -->``. The picture of that failure is the file, beside the page.
 """
 
 from __future__ import annotations
@@ -29,10 +28,12 @@ from generators.errors import CtsError
 from reports.shown_failure import failure_lines, failure_picture
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "specifications.md", ROOT / "docs" / "compile_only.md")
-RUNS, SPECIFICATIONS, CHIPS = "published runs", "published specifications", "published chips"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "specifications.md", ROOT / "docs" / "compile_only.md", ROOT / "docs" / "executed.md")
+RUNS, SPECIFICATIONS, CHIPS, MODELS = "published runs", "published specifications", "published chips", "published models"
 COMPILE_ONLY = "compile_only"
 """The folder of the published runs of chips that are not there: they judge no requirement."""
+EXECUTED = "executed"
+"""The folder of the published runs on models of chips: they say nothing about a chip, so they do not count where drivers do."""
 COLUMNS_OF_CHIPS = ("chip", "device, driver", "property rows", "supported", "compiled", "known failures", "others")
 COLUMNS = ("run", "device, driver", "pass", "fail", "known failures", "others", "not supported")
 _FAILURE = re.compile(
@@ -68,9 +69,18 @@ class Run:
         """Return the facts that distinguish the run."""
         return f"{self.meta['device']['name'].split(' (')[0]}, {self.meta['tier']}, {self.meta['front_end']}"
 
+    @property
+    def path(self) -> str:
+        """Return its folder below reports/published."""
+        return f"{EXECUTED}/{self.folder}" if self.meta.get("modelled") else self.folder
+
 
 def runs(published: Path) -> list[Run]:
-    """Return the published runs by the names of their folders."""
+    """Return the published runs in a folder, by the names of theirs.
+
+    Raises:
+        CtsError: a run on a model is not among those on models.
+    """
     found = []
     for summary in sorted(published.glob("*/summary.json")):
         record: dict[str, Any] = json.loads(summary.read_text(encoding="utf-8"))
@@ -78,19 +88,23 @@ def runs(published: Path) -> list[Run]:
         found.append(
             Run(folder.name, dict(read_meta(folder)), record["verdicts"], record.get("families", {}), record.get("requirements", {}))
         )
+        if found[-1].meta.get("modelled") and published.name != EXECUTED:
+            raise CtsError(f"{folder} is a run on a model of a chip, which says nothing about a driver on a chip: move it to {EXECUTED}/")
     return found
 
 
-def _of_runs(found: Sequence[Run]) -> list[tuple[str, ...]]:
+def _of_runs(found: Sequence[Run], prefix: str = "") -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for run in found:
         counts = run.verdicts
         new = [f"{counts[verdict]:,} {verdict}" for verdict in _NEW if counts.get(verdict)]
-        name, driver = (run.meta["device"][part].partition(" (")[0] for part in ("name", "driver"))
+        name, driver = (run.meta["device"][part] for part in ("name", "driver"))
+        if not run.meta.get("modelled"):
+            name, driver = name.partition(" (")[0], driver.partition(" (")[0]
         others = [f"{count:,} {verdict}" for verdict, count in sorted(counts.items()) if verdict not in _COLUMN.union(_NEW)]
         rows.append(
             (
-                f"[{run.folder}](reports/published/{run.folder}/summary.md)",
+                f"[{run.folder}]({prefix}reports/published/{run.path}/summary.md)",
                 ", ".join([name] * (not driver.startswith(name)) + [driver]),
                 f"{counts.get('pass', 0):,}",
                 ", ".join(new) or "none",
@@ -161,6 +175,7 @@ def updated(page: str, published: Path, checkout: Path = ROOT) -> tuple[str, Map
     found = runs(published)
     page = _replaced(page, RUNS, _table(COLUMNS, _of_runs(found)))
     page = _replaced(page, CHIPS, _table(COLUMNS_OF_CHIPS, _of_chips(runs(published / COMPILE_ONLY))))
+    page = _replaced(page, MODELS, _table(COLUMNS, _of_runs(runs(published / EXECUTED), "../")))
     if SPECIFICATIONS in page:
         columns = ("specification", "requirements", *(run.title for run in found))
         page = _replaced(page, SPECIFICATIONS, _table(columns, _of_specifications(found, checkout)))

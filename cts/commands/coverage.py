@@ -10,6 +10,7 @@ from dataclasses import asdict
 from cts.commands.context import casebook, print_json, root
 from cts.commands.judged import Judge, Judged, judged
 from cts.commands.options import add
+from cts.diagnosis.proofs import read_proofs, unproved
 from cts.engine.plan import one_of
 from cts.journal.published import PublishedRun, published_runs
 from generators.casebook import Casebook
@@ -25,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--check",
         "print only faults, unless other options ask for more; exit code 1, with a line for each fault on standard error: a "
         "requirement that is open in a finished specification, or cannot be tested and does not say why; a label that no product takes; "
-        "a claim that no nightly case supports",
+        "a claim that no nightly case supports; a claim without proof: a case whose results change if the requirement is broken",
     )
     add(
         parser,
@@ -47,9 +48,11 @@ def run(options: argparse.Namespace) -> int:
         _show(options, book, found)
     if not options.check:
         return 0
-    for fault in found.faults:
+    proofs = read_proofs(root(options))
+    faults = [*found.faults, *unproved(book, proofs, {entry.requirement.id for entry in found.requirements})]
+    for fault in faults:
         print(fault, file=sys.stderr)
-    return 1 if found.faults else 0
+    return 1 if faults else 0
 
 
 def _show(options: argparse.Namespace, book: Casebook, found: Coverage) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from cts.commands.context import checkout, print_json, root
 from cts.commands.options import add
 from cts.commands.pinned import Difference, check, update
+from cts.diagnosis.proofs import find_proofs, read_proofs, write_proofs
 from cts.engine.costs import joined, measured, write_costs
 from cts.engine.plan import at_least_one
 from cts.journal.journal import journal_of, read
@@ -34,6 +35,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tiers", action="store_true", help="with --update: pin which cases there are, and compute no digests (quick; builds nothing)"
     )
+    parser.add_argument(
+        "--proofs",
+        action="store_true",
+        help="with --update: pin only golden/proofs.tsv: for each claim of a family, a case that shows a defect that breaks it",
+    )
     parser.add_argument("--anew", action="store_true", help="with --update: choose all cases again (by default pinned cases stay)")
     add(parser, "-n", dest="processes", default="1")
     parser.add_argument("-v", "--verbose", action="store_true", help="name every case that differs")
@@ -52,6 +58,13 @@ def run(options: argparse.Namespace) -> int:
     book = load_casebook(folder)
     for name in options.family:
         book.family(name)
+    if options.update and options.proofs:
+        old = read_proofs(folder)
+        proofs = find_proofs(book, old, options.family)
+        write_proofs(folder, proofs)
+        new = sum(old.get(claim) != proof for claim, proof in proofs.items())
+        print(f"{len(proofs):8d}  claims with a proof ({new} new, {len(old.keys() - proofs.keys())} lost)")
+        return 0
     if options.update:
         changes = update(folder, book, jobs, options.family, options.tiers, options.anew)
         if options.json:
@@ -63,6 +76,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.anew:
         raise CtsError("--anew is for --update: leave it out")
+    if options.proofs:
+        raise CtsError("--proofs is for --update: leave it out; 'cts coverage --check' tries the proofs")
     if options.tiers:
         raise CtsError("--tiers is for --update: leave it out, or pin the tiers with 'cts golden --update --tiers'")
     differences = check(folder, book, jobs, options.family)

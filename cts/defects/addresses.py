@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cts.defects.defect import Defect, each_and_all, every, named
-from cts.defects.edits import bits, skipped, then
+from cts.defects.edits import bits, given, skipped, then
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import EVERY
 from cts.defects.known import defects_of
@@ -285,4 +285,7 @@ def address_defects(program: Program) -> Iterator[Defect]:
             yield from each_and_all(nested, id_, "matrix", _bent(_numbers(first=first)), _name, access=verb)
     if program.instances > 1:
         yield from each_and_all(loads, "load_store.place_of_first_instance", "matrix", _bent(_from_first_instance), _name)
+    for those, verb in groups:
+        checked = [one for one in those if one.robust]
+        yield from each_and_all(checked, "load_store.unchecked", "matrix", given(robust=False), _name, access=verb)
     yield from each_and_all(stores, "load_store.not_stored", "matrix", skipped, _name)

@@ -29,7 +29,7 @@ from generators.program.functions import Call, Function, passed_type
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.scalars import ScalarConvert
-from generators.program.values import Matrix, Value, is_matrix, is_scalar
+from generators.program.values import Matrix, Operand, Value, is_matrix, is_scalar
 from generators.program.walking import Change, changed_function, flattened, names_read
 from generators.types import ReduceMode, of_other_sign
 
@@ -337,6 +337,9 @@ def _operand_defects(operation: PerElement) -> Iterator[Defect]:
             yield wrong("element_for_operand", given(extra=_replaced(extra, i, operation.matrix)), operand=i)
             if _is_square(operation):
                 yield wrong("operand_transposed", with_matrix(operand, bits(_turned)), operand=i)
+        if is_scalar(operand) and getattr(operand, "value", None) != 0:
+            zero = Operand(f"zero_{i}", operand.type, "literal", 0)
+            yield wrong("operand_zero", given(extra=_replaced(extra, i, zero)), operand=i)
         if isinstance(operand, VectorOperand):
             backwards = _replaced(extra, i, VectorOperand(operand.parts[::-1]))
             yield wrong("components_reversed", given(extra=backwards), operand=i)

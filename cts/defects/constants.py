@@ -12,14 +12,18 @@ from cts.reference.evaluate import perform
 from cts.reference.state import State
 from generators.program.construction import MatrixConstant, MatrixSplat
 from generators.program.control_flow import Loop
+from generators.program.cooperative_vector_matmul import CooperativeVectorMatMul
+from generators.program.cooperative_vectors import CooperativeVectorLoad
 from generators.program.elementwise import MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.scalars import ScalarArithmetic
-from generators.program.values import Extent, MatrixType, Operand, Selected
+from generators.program.tensor_access import TensorLoad, TensorStore
+from generators.program.values import CooperativeVectorType, Extent, MatrixType, Operand, Selected, TensorLayoutType, TensorViewType
 
+_Sized = CooperativeVectorType | TensorLayoutType | TensorViewType
 _Using = MatrixLoad | MatrixStore | MatrixSplat | MatrixConstant | ScalarArithmetic | Loop | MatrixTimesScalar
 
 
@@ -27,7 +31,7 @@ def _uses(operation: _Using, operand: Operand) -> list[str]:
     return [field.name for field in fields(operation) if getattr(operation, field.name) == operand]
 
 
-@defects_of("specialization", _Using, MatrixMulAdd)
+@defects_of("specialization", _Using, MatrixMulAdd, CooperativeVectorLoad, CooperativeVectorMatMul, TensorLoad, TensorStore)
 def constant_defects(program: Program) -> Iterator[Defect]:
     """Yield a defect for every specialization constant that an operation takes: the constant keeps its default."""
     operations: list[_Using] = every(program.operations, *get_args(_Using))
@@ -47,10 +51,11 @@ def constant_defects(program: Program) -> Iterator[Defect]:
 
 
 def _dimension_defects(program: Program, operand: Operand, default: Operand) -> Iterator[Defect]:
-    """Yield the defect that the rows or columns of matrix types are the default of a specialization constant."""
+    """Yield the defect that the sizes of types are the default of a specialization constant."""
     known: dict[int, tuple[object, object]] = {}
     changed = {one: other for one in program.operations if (other := _respecialized(one, operand, default, known)) is not one}
-    if not any(value.shape != _respecialized(value, operand, default, known).shape for value in _matrix_types(program)):
+    shapes = any(value.shape != _respecialized(value, operand, default, known).shape for value in _matrix_types(program))
+    if not shapes and not any(isinstance(old, _Sized) and new is not old for old, new in known.values()):
         return
 
     def step(state: State, operation: Operation) -> None:
@@ -76,7 +81,7 @@ Part = TypeVar("Part")
 
 
 def _respecialized(part: Part, operand: Operand, default: Operand, known: dict[int, tuple[object, object]]) -> Part:
-    """Return an operation, or a part of one, with the default in place of the operand in every matrix type; without such a type, itself.
+    """Return an operation, or a part of one, with the default in place of the operand in every type; without such a type, itself.
 
     Args:
         known: parts done before and their results, by the ``id`` of the part.
@@ -91,6 +96,9 @@ def _respecialized(part: Part, operand: Operand, default: Operand, known: dict[i
         rows, columns = (_side(side, operand, default) for side in (part.rows, part.columns))
         if (rows, columns) != (part.rows, part.columns):
             result = replace(part, rows=rows, columns=columns)
+    elif isinstance(part, _Sized):
+        given = [field.name for field in fields(part) if getattr(part, field.name) == operand]
+        result = replace(part, **dict.fromkeys(given, default)) if given else part  # type: ignore[arg-type]
     elif isinstance(part, tuple):
         items = tuple(_respecialized(one, operand, default, known) for one in part)
         result = items if any(new is not old for new, old in zip(items, part, strict=True)) else part

@@ -13,7 +13,7 @@ from cts.defects.defect import Defect, every
 from cts.defects.edits import instead, of_first, skipped
 from cts.defects.evaluation import Substitute
 from cts.defects.known import defects_of
-from cts.reference.control_flow import chosen_arm, holds, loop, repeat, take, trip_counts
+from cts.reference.control_flow import chosen_arm, holds, loop, repeat, take, take_arm, trip_counts
 from cts.reference.state import State
 from generators.program.control_flow import Branch, Condition, Exit, Loop, Relation, ReturnBoth, Switch
 from generators.program.functions import Call
@@ -40,10 +40,10 @@ def bent_arms(bend: Bend) -> Substitute:
 
     def step(state: State, operation: _Deciding) -> None:
         if isinstance(operation, Branch):
-            taken, arms = np.where(holds(state, operation.condition), 0, 1), [operation.then, operation.otherwise]
+            taken = np.where(holds(state, operation.condition), 0, 1)
+            take(state, bend(taken, 2), [operation.then, operation.otherwise], operation.merged)
         else:
-            taken, arms = chosen_arm(state, operation), [*(arm.body for arm in operation.arms), operation.default]
-        take(state, bend(taken, len(arms)), arms, operation.merged)
+            take_arm(state, operation, bend(chosen_arm(state, operation), len(operation.arms) + 1))
 
     return step
 
@@ -100,7 +100,7 @@ def branch_defects(program: Program) -> Iterator[Defect]:
         if branch.condition.relation not in ("equal", "not_equal"):
             yield Defect("branch.other_sign", {branch: instead(_by_other_signedness)})
     for exit_ in every(operations, Exit):
-        if exit_.kind == "return":
+        if exit_.kind in ("return", "discard"):
             yield Defect("branch.return_ignored", {exit_: skipped})
             yield Defect("branch.return_inverted", {exit_: instead(_inverted)})
     for both in every(operations, ReturnBoth):

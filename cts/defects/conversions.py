@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -54,6 +55,16 @@ def _by_type(state: State, operation: MatrixConvert) -> None:
     state.matrices[operation.result.name] = convert_value(value, target, instruction, operation.saturating)
 
 
+def not_converted(operand: str) -> Substitute:
+    """Build a step that gives the result the lowest bits of each element of an operand, or all of them and zeros."""
+
+    def step(state: State, operation: Any) -> None:
+        value, target = state.matrices[getattr(operation, operand).name], operation.result.type.component
+        state.matrices[operation.result.name] = MatrixValue(target, value.bits.astype(target.bits_dtype))
+
+    return step
+
+
 def _instruction(operation: MatrixConvert) -> dict[str, ParameterValue]:
     return {"instruction": operation.conversion.value}
 
@@ -69,6 +80,10 @@ def conversion_defects(program: Program) -> Iterator[Defect]:
     yield from _of_conversions(whole, "rounded", _rounded)
     crossed = [one for one in operations if not agrees(one.conversion, one.matrix.type.component, one.result.type.component)]
     yield from _of_conversions(crossed, "by_type", _by_type)
+    casts = [one for one in operations if one.conversion is Conversion.BITCAST]
+    yield from each_and_all(casts, "conversion.cast_saturates", "converted", then(saturated))
+    others = [one for one in operations if one.conversion is not Conversion.BITCAST]
+    yield from each_and_all(others, "conversion.not_converted", "converted", not_converted("matrix"))
 
 
 _Transposition = Transpose | TransposedConvert
@@ -142,7 +157,7 @@ def _lower_half(value: MatrixValue) -> MatrixValue:
     return MatrixValue(component, low, value.computed)
 
 
-def _saturated(value: MatrixValue) -> MatrixValue:
+def saturated(value: MatrixValue) -> MatrixValue:
     """Give a number that the type of the result lacks, because of its sign, the nearest number of that type: 0, or the largest."""
     component = value.component
     nearest = component.bits_dtype.type((1 << component.bits - 1) - 1 if component.is_signed else 0)
@@ -172,7 +187,7 @@ def use_defects(program: Program) -> Iterator[Defect]:
     kept = [one for one in every(program.operations, TransposedConvert) if one.conversion is None]
     for what, moved in ((_CHANGE, every(program.operations, UseConvert)), (_TRANSPOSITION, kept)):
         signs = [one for one in moved if one.matrix.type.component is not one.result.type.component]
-        yield from each_and_all(signs, "use.saturated", "changed", then(_saturated), operation=what)
+        yield from each_and_all(signs, "use.saturated", "changed", then(saturated), operation=what)
     left_out = _arranged(_as_before)
     yield from each_and_all(transpositions, "use.transposition_left_out", "changed", left_out, operation=_TRANSPOSITION)
     for operation in (*changes, *transpositions):

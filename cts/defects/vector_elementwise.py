@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from cts.defects.conversions import not_converted, saturated
 from cts.defects.defect import Defect, Each, every
-from cts.defects.edits import copied, exchanged, given, instead, of_first, unchanged, with_scalar
+from cts.defects.edits import copied, exchanged, given, instead, of_first, then, unchanged, with_scalar
 from cts.defects.known import defects_of
 from cts.reference.elementwise import convert_by
 from cts.reference.evaluate import perform
@@ -130,6 +131,9 @@ def vector_elementwise_defects(program: Program) -> Iterator[Defect]:
     conversions = every(program.operations, CooperativeVectorConvert)
     widened = [o for o in conversions if o.conversion in _OTHER_SIGN and _shows_sign(o)]
     yield from _of(widened, "converted_by_other_sign", _converted_by_other_sign)
+    casts = [o for o in conversions if o.conversion is Conversion.BITCAST]
+    yield from _of([o for o in casts if not o.result.type.component.is_float], "cast_saturates", then(saturated))
+    yield from _of([o for o in conversions if o not in casts], "not_converted", not_converted("vector"))
     scaled = every(program.operations, CooperativeVectorTimesScalar)
     yield from _of(scaled, "scalar_of_first_invocation", with_scalar("scalar", of_first))
     alike = [o for o in functions if o.function != "Step"]

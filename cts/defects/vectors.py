@@ -10,9 +10,10 @@ import numpy as np
 from cts.defects.defect import Defect, Each, every
 from cts.defects.edits import in_elements, of_first, reread, skipped, with_scalar, zero
 from cts.defects.known import defects_of
-from cts.reference.cooperative_vectors import store_rows
+from cts.reference.cooperative_vectors import starts, store_rows
 from cts.reference.evaluate import perform
 from cts.reference.state import State
+from cts.reference.values import MatrixValue
 from generators.errors import GeneratorError, Rule
 from generators.program.cooperative_vectors import (
     VECTOR_ALIGNMENT,
@@ -38,13 +39,25 @@ def _rounded_up(state: State, operation: CooperativeVectorStore) -> None:
     whole = -(-operation.vector.type.bytes // VECTOR_ALIGNMENT) * VECTOR_ALIGNMENT // component.bytes
     bits = np.zeros((*value.bits.shape[:2], whole), component.bits_dtype)
     bits[:, :, : value.bits.shape[2]] = value.bits
-    first = state.scalar(operation.offset).astype(np.int64)
+    first = state.scalar(operation.offset).astype(np.int64) + starts(state, operation.array, operation.inner)
     memory = state.memories[operation.array.name]
     copies = state.copies(memory) if memory.copies > 1 else np.zeros(1, np.int64)
     offsets = (first + copies)[:, None, None] + np.arange(whole, dtype=np.int64) * component.bytes
     if offsets.max() + component.bytes > len(memory.contents):
         raise GeneratorError(Rule.DEFECT_INAPPLICABLE, "a store of whole pieces leaves its array")
     store_rows(state, memory, replace(value, bits=bits), offsets, operation.vector.name)
+
+
+def _by_array_stride(state: State, operation: CooperativeVectorLoad) -> None:
+    """Load as if the elements of the array had the distance that the ArrayStride decoration says."""
+    array, type_ = operation.array, operation.result.type
+    assert array.other_stride is not None, "it is decorated"
+    memory = state.memories[array.name]
+    first = state.scalar(operation.offset).astype(np.int64) + starts(state, array, operation.inner)
+    places = first[:, None, None] + np.arange(type_.count, dtype=np.int64) * type_.component.bytes
+    strided = places // array.pointee.bytes * array.other_stride + places % array.pointee.bytes
+    copies = state.copies(memory)[:, None, None] if memory.copies > 1 else 0
+    state.matrices[operation.result.name] = MatrixValue(type_.component, memory.load(strided + copies, type_.component))
 
 
 Dynamic = CooperativeVectorExtract | CooperativeVectorInsert
@@ -65,6 +78,7 @@ def vector_defects(program: Program) -> Iterator[Defect]:
     for access, operations in accesses:
         wide = [one for one in operations if one.array.pointee.bytes > 1]
         yield from _of(wide, "offset_in_elements", _counted_in_elements, access=access)
+    yield from _of([one for one in loads if one.array.other_stride is not None], "array_stride_as_element", _by_array_stride)
     yield from _of(loads, "offset_ignored", with_scalar("offset", zero))
     yield from _of(loads, "offset_of_first_invocation", with_scalar("offset", of_first))
     yield from _of([one for one in stores if one.vector.type.bytes % VECTOR_ALIGNMENT], "store_rounded_up", _rounded_up)

@@ -9,9 +9,13 @@ from typing import Any, Protocol, runtime_checkable
 
 from cts.printable import printable_line
 from cts.verdict.codes import Code, Reason
+from cts.verdict.machine import ElementPlace, MachineWalk
 from cts.verdict.sizes import Statistics
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
+
+MODELLED = "modelled"
+"""The name in a description's ``extra`` of the sentence that says which model runs what the driver compiles."""
 
 COMPILES_ONLY = "compilesOnly"
 """The name in a description's ``extra`` that says whether the device dispatches nothing."""
@@ -104,6 +108,11 @@ class DeviceDescription:
     def compiles_only(self) -> bool:
         """Whether the device makes pipelines and dispatches nothing."""
         return bool(self.extra.get(COMPILES_ONLY))
+
+    @property
+    def modelled(self) -> str:
+        """Which model runs what the driver compiles, and what its results do not say, as a sentence; empty if the device itself runs it."""
+        return str(self.extra.get(MODELLED, ""))
 
     def __post_init__(self) -> None:
         # A driver may use any characters in these names: no name may control a terminal or break a file.
@@ -235,6 +244,19 @@ class TellsOfCode(Protocol):
 
     def listings(self, kernel: Kernel) -> Listings:
         """Compile a kernel, and return the texts of its code; none if the device was opened without statistics.
+
+        Raises:
+            DeviceFailure: one of its subclasses below.
+        """
+        ...
+
+
+@runtime_checkable
+class WalksBack(Protocol):
+    """A device that tells how machine code made an element. Only devices with a description that is ``modelled`` do."""
+
+    def walk(self, kernel: Kernel, dispatch: Dispatch, place: ElementPlace) -> MachineWalk | None:
+        """Run a dispatch once more, and return the way back from an element; None if the device cannot tell.
 
         Raises:
             DeviceFailure: one of its subclasses below.

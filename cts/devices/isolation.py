@@ -16,6 +16,7 @@ from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.requirements import missing
 from cts.devices.spec import DeviceSpec
 from cts.verdict.codes import Reason
+from cts.verdict.machine import ElementPlace, MachineWalk
 from cts.verdict.sizes import Statistics
 from generators.errors import CtsError
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -164,6 +165,15 @@ class IsolatedDevice:
             DeviceFailure: one of its subclasses, including DeviceCrash and DeviceTimeout.
         """
         return cast(Listings, self._ask(("listings", kernel), "listings"))
+
+    def walk(self, kernel: Kernel, dispatch: Dispatch, place: ElementPlace) -> MachineWalk | None:
+        """Ask the child how machine code made an element; see WalksBack.walk.
+
+        Raises:
+            DeviceError: it cannot be opened.
+            DeviceFailure: one of its subclasses, including DeviceCrash and DeviceTimeout.
+        """
+        return cast(MachineWalk | None, self._ask(("walk", kernel, dispatch, place), "walk"))
 
     def ask(self, call: PropertyCall) -> PropertyAnswer:
         """Make a property query in the child; see AnswersQueries.ask.

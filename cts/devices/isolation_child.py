@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from cts.devices.device import AnnouncesSteps, Device, DeviceDescription, ForwardsMessages, NoVulkan, Step, TellsOfCode
+from cts.devices.device import AnnouncesSteps, Device, DeviceDescription, ForwardsMessages, NoVulkan, Step, TellsOfCode, WalksBack
 from cts.devices.failures import reported
 from cts.devices.layout_conversion import ConvertsLayouts
 from cts.devices.messages import (
@@ -105,6 +105,9 @@ class _Requests:
 
     def on_listings(self, kernel: Any) -> Any:
         return self.device.listings(kernel) if isinstance(self.device, TellsOfCode) else {}
+
+    def on_walk(self, kernel: Any, dispatch: Any, place: Any) -> Any:
+        return self.device.walk(kernel, dispatch, place) if isinstance(self.device, WalksBack) else None
 
     def on_ask(self, call: Any) -> Any:
         assert isinstance(self.device, AnswersQueries), f"{type(self.device).__name__} has no property commands"

@@ -14,6 +14,7 @@ from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.messages import BEGIN, DOING, FAILURE, HEARD, decoder_of
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
 from cts.devices.spec import DeviceSpec
+from cts.verdict.machine import ElementPlace, MachineWalk
 from cts.verdict.sizes import Statistics
 from generators.kernel import Dispatch, Kernel, Outcome
 
@@ -43,6 +44,7 @@ REQUESTS: Mapping[str, Request] = MappingProxyType(
         "open": _request(tuple[DeviceSpec], DeviceDescription, Step.OPEN),
         "run": _request(tuple[Kernel, tuple[Dispatch, ...]], tuple[list[Outcome], dict[str, float], Statistics], None),
         "listings": _request(tuple[Kernel], Listings, Step.PIPELINE),
+        "walk": _request(tuple[Kernel, Dispatch, ElementPlace], MachineWalk | None, None),
         "ask": _request(tuple[PropertyCall], PropertyAnswer, Step.QUERY),
         "convert": _request(tuple[ConversionCall], list[ConversionAnswer], Step.QUERY),
         "close": _request(tuple[()], None, Step.CLOSE),

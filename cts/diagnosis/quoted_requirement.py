@@ -26,6 +26,12 @@ def of_defects() -> Mapping[str, tuple[str, ...]]:
     return MappingProxyType({id_: tuple(one.text("an id") for one in element.items("ids")) for id_, element in document.items()})
 
 
+def broken_by(defect: str) -> tuple[str, ...]:
+    """Return the requirements that the defect with this id breaks: its own, or those of its area."""
+    known = of_defects()
+    return known.get(defect) or known.get(defect.partition(".")[0], ())
+
+
 def requirement(mismatch: Mismatch, matches: Sequence[Match], program: Program, exercised: Collection[str]) -> str:
     """Return the id of the requirement that a mismatch breaks; empty if none is known.
 
@@ -38,10 +44,9 @@ def requirement(mismatch: Mismatch, matches: Sequence[Match], program: Program, 
         program: the program of the case.
         exercised: the requirements that the case exercises. No other is quoted in place of the expectation's.
     """
-    known = of_defects()
     candidates: list[str] = []
     for match in (one for one in matches if one.fit is Fit.ALL):
-        candidates += known.get(match.id) or known.get(match.id.partition(".")[0], ())
+        candidates += broken_by(match.id)
     if not candidates and mismatch.matrix is not None and mismatch.requirement in _MOVES:
         for operation in reversed(list(flattened(program.operations))):
             candidates += operation.rests_on

@@ -81,7 +81,7 @@ def is_same(one: CaseResult, other: CaseResult) -> bool:
 
 
 def _facts(result: CaseResult) -> tuple[str, str, str, bytes]:
-    failures = tuple(replace(failure, matches=(), tensor=None, unreadable="") for failure in result.failures)
+    failures = tuple(replace(failure, matches=(), tensor=None, machine=None, unreadable="") for failure in result.failures)
     # Encoded, because a result may come from a journal.
     bits = encode(CaseResult(id="a", family="a", verdict=result.verdict, failures=failures))
     return result.verdict, result.code, result.step, bits

@@ -100,7 +100,7 @@ class Run:
         kept = printable_path(self.directory) if self.directory else "not kept (--report-dir DIR keeps them as they are judged)"
         return [
             f"suite: {self.version}, tier {settings.tier}, front end {settings.front_end}",
-            f"device: {description.name}, driver {description.driver} ({settings.why}); {isolation}",
+            f"device: {description.modelled or f'{description.name}, driver {description.driver}'} ({settings.why}); {isolation}",
             *(f"group {group.unit} ({group.why})" for group in self.groups if group.unit),
             *([f"known failures: {settings.known.said}"] if settings.known.names else []),
             f"results: {kept}",
@@ -237,8 +237,8 @@ class Run:
 
     @property
     def warnings(self) -> list[str]:
-        """Lines that say that the run is not whole."""
-        return [line for line in (self._stop_line(), self.settings.fallback) if line]
+        """Lines that say that the run is not whole, or not of a real device."""
+        return [line for line in (self._stop_line(), self.settings.fallback, self.settings.description.modelled) if line]
 
     def _stop_line(self) -> str:
         rest = "continue with --resume" if self.directory else "--report-dir DIR keeps the results, and --resume continues from there"

@@ -160,6 +160,7 @@ def _record(invocation: Invocation, groups: Sequence[Settings]) -> RunRecord:
         "selector": settings.spec.selector,
         "why": settings.why,
         "fallback": settings.fallback,
+        "modelled": settings.description.modelled,
         "repeat": settings.repeat,
         "rounds": settings.rounds,
         "tier": settings.tier,

@@ -15,6 +15,7 @@ from cts.journal.declared import meanings, types
 from cts.journal.record import SCHEMA
 from cts.journal.run_record import RunRecord
 from cts.verdict.failure import EnvelopeBounds, FailingMatrix, Failure, Match, Mismatch, Number, WrongElement
+from cts.verdict.machine import MachineLine, MachineWalk
 from cts.verdict.tensor_map import TensorMap
 from cts.verdict.verdict import CaseResult, Judgement, Try
 
@@ -51,11 +52,13 @@ def records() -> dict[str, type[Struct]]:
     )
     match = _record("match", {"id": str, "text": str}, _without(Match, "id", "sentence", "fit"), Match)
     tensor = _record("tensor", types(TensorMap), {}, TensorMap)
+    line = _record("machine line", types(MachineLine), {}, MachineLine)
+    machine = _record("machine", types(MachineWalk) | {"lines": tuple[line, ...]}, {}, MachineWalk)  # type: ignore[valid-type]
     array = _record(
         "failing array",
         _without(Mismatch, "matrix", "requirement", "position")
         | {"elements": tuple[element, ...], "subcase": str, "matches": tuple[match, ...]},  # type: ignore[valid-type]
-        {"requirement": str, "position": str, **types(FailingMatrix), "tensor": tensor},
+        {"requirement": str, "position": str, **types(FailingMatrix), "tensor": tensor, "machine": machine},
         Mismatch,
         FailingMatrix,
         Failure,
@@ -63,7 +66,7 @@ def records() -> dict[str, type[Struct]]:
     attempt = _record("try", types(Try), {}, Try)
     nested = {"failures": tuple[array, ...], "tries": tuple[attempt, ...]}  # type: ignore[valid-type]
     result = _record("result", types(CaseResult) | nested, {}, CaseResult, Judgement)
-    return {one.__name__: one for one in (result, array, match, element, tensor, attempt)}
+    return {one.__name__: one for one in (result, array, match, element, tensor, machine, line, attempt)}
 
 
 def rows(record: type[Struct]) -> Iterator[tuple[str, str]]:

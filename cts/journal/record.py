@@ -19,6 +19,7 @@ import msgspec
 
 from cts.journal.schema import WrongField, convert, each
 from cts.verdict.failure import Bounds, EnvelopeBounds, FailingMatrix, Failure, Match, Mismatch, WrongElement
+from cts.verdict.machine import MachineWalk
 from cts.verdict.tensor_map import TensorMap
 from cts.verdict.verdict import CaseResult
 from generators.casebook.ids import family_of
@@ -94,6 +95,8 @@ def failure_record(failure: Failure) -> Json:
     record |= {"subcase": failure.subcase, "matches": [_match_record(match) for match in failure.matches]}
     if failure.tensor is not None:
         record["tensor"] = msgspec.to_builtins(failure.tensor)
+    if failure.machine is not None:
+        record["machine"] = msgspec.to_builtins(failure.machine)
     return record
 
 
@@ -174,7 +177,8 @@ def _with_elements(bare: Failure, record: Json) -> Failure:
     matrix = convert(record, FailingMatrix) if "shape" in record else None
     elements = () if matrix is None else tuple(_element(element, matrix.component) for element in record.get("elements", ()))
     tensor = convert(record["tensor"], TensorMap) if "tensor" in record else None
-    return replace(bare, mismatch=replace(bare.mismatch, elements=elements, matrix=matrix), tensor=tensor)
+    machine = convert(record["machine"], MachineWalk) if "machine" in record else None
+    return replace(bare, mismatch=replace(bare.mismatch, elements=elements, matrix=matrix), tensor=tensor, machine=machine)
 
 
 def _match(value: object, place: str) -> Match:

@@ -88,6 +88,7 @@ class RunRecord(TypedDict, total=False):
 
     Attributes:
         fallback: why the embedded device replaces a Vulkan device, as a sentence; empty if it does not.
+        modelled: which model ran what the driver compiled, and what its results do not say, as a sentence; empty for other devices.
         stopped: why the run ended early, as a sentence.
         known_failures: names of the files whose failures count as known; empty for none.
         left_out_by: names of the files that say which cases are not judged; empty for none.
@@ -114,6 +115,7 @@ class RunRecord(TypedDict, total=False):
     selector: str
     why: str
     fallback: str
+    modelled: str
     stopped: str
     findings: tuple[FindingRecord, ...]
     embedded_mapping: str

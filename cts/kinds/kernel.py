@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
-from cts.devices.device import Device
+from cts.devices.device import Device, WalksBack
 from cts.devices.kernel_needs import KernelNeeds
 from cts.devices.requirements import missing_for
 from cts.diagnosis.quoted_requirement import requirement
@@ -27,6 +28,7 @@ from cts.verdict.compare import CODES, compare, compare_quality, format_mismatch
 from cts.verdict.effort import Effort
 from cts.verdict.expected import Expected, as_expected
 from cts.verdict.failure import Failure, Fit, Match, Mismatch, explanations
+from cts.verdict.machine import ElementPlace, MachineWalk
 from cts.verdict.poison import initial_contents
 from cts.verdict.tensor_map import TensorMap
 from cts.verdict.verdict import Judgement, Verdict
@@ -37,9 +39,13 @@ from generators.kernel import Dispatch, Kernel, Outcome
 from generators.program.program import Program, Subcase
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.walking import flattened
+from generators.types import COMPONENT_TYPES
 
 SHOWN_SUBCASES = 3
 """How many failing subcases a message explains in full."""
+
+TOLD_INSTRUCTIONS = 12
+"""How many instructions on the way back from a wrong element a message has; a report has all."""
 
 MAPPED_ELEMENTS = 1024
 """A record has the tensor addresses of a matrix with at most this many elements; more would make the journal large."""
@@ -74,7 +80,7 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
             _run(device, of, (), watch, one.label)
         return judge_code(built, kernels, front_end, device, make_kernels, watch)
     with watch.step("expect"):
-        plan = arrange(built)
+        plan = arrange(built, on_gpu=effort.rounds > 1)
     outcomes: list[Outcome] = []
     for one, of in zip(program.all, kernels, strict=True):
         outcomes += _run(device, replace(of, rounds=effort.rounds), plan.dispatches_of(one), watch, one.label)
@@ -93,7 +99,8 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
     policy = _policy(program, plan.expected)
     if wrong:
         with watch.step("diagnose"):
-            return _failed(case, plan, wrong, policy, effort)
+            back = partial(_way_back, device, dict(zip(map(id, program.all), kernels, strict=True)), plan)
+            return _failed(case, plan, wrong, policy, effort, back)
     if warned:
         with watch.step("diagnose"):
             return _warned(case, plan, warned, policy, effort)
@@ -133,8 +140,8 @@ class Arrangement:
         return tuple(dispatch for dispatch, of in zip(self.dispatches, self.programs, strict=True) if of is program)
 
 
-def arrange(case: BuiltCase) -> Arrangement:
-    """Return the inputs, expected results and dispatches of every subcase.
+def arrange(case: BuiltCase, on_gpu: bool = False) -> Arrangement:
+    """Return the inputs, expected results and dispatches of every subcase. ``on_gpu``: whether dispatches have the operands for a GPU.
 
     Raises:
         GeneratorError: the case contradicts its family.
@@ -143,7 +150,8 @@ def arrange(case: BuiltCase) -> Arrangement:
     programs, subcases = tuple(one for one, _ in built), tuple(subcase for _, subcase in built)
     expected = tuple(evaluate(one, subcase) for one, subcase in built)
     before = tuple(initial_contents(one, subcase, want) for (one, subcase), want in zip(built, expected, strict=True))
-    dispatches = tuple(dispatch(one, subcase, contents) for (one, subcase), contents in zip(built, before, strict=True))
+    given = (replace(of, operands={**of.operands, **of.on_gpu}) if on_gpu else of for of in subcases)
+    dispatches = tuple(dispatch(one, subcase, contents) for one, subcase, contents in zip(programs, given, before, strict=True))
     return Arrangement(subcases, expected, before, dispatches, programs)
 
 
@@ -300,6 +308,32 @@ def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase], foreseen: Colle
         return [(why,) for _ in wrong[:SHOWN_SUBCASES]]
 
 
+WayBack = Callable[[WrongSubcase, Mismatch], MachineWalk | None]
+"""Returns how machine code made the first wrong element of a mismatch; None if that is unknown."""
+
+
+def _unknown(_entry: WrongSubcase, _mismatch: Mismatch) -> MachineWalk | None:
+    """See WayBack: there is no machine code to walk through."""
+    return None
+
+
+def _way_back(
+    device: Device, kernels: Mapping[int, Kernel], plan: Arrangement, entry: WrongSubcase, mismatch: Mismatch
+) -> MachineWalk | None:
+    """See WayBack; ``kernels`` has the kernel of each program by the program's identity."""
+    if not (device.description.modelled and isinstance(device, WalksBack) and mismatch.kind == "wrong value" and mismatch.elements):
+        return None
+    element = mismatch.elements[0]
+    place = ElementPlace(mismatch.array, element.offset, COMPONENT_TYPES[element.component].bytes)
+    try:
+        found = device.walk(kernels[id(plan.programs[entry.index])], plan.dispatches[entry.index], place)
+        what = f"({element.row}, {element.column}) at byte {element.offset} of {mismatch.array}"
+        return None if found is None else replace(found, what=f"{what}: {found.what}")
+    except Exception as error:
+        # Best effort: the case has failed before this run.
+        return MachineWalk(f"unknown, because the way back itself failed: {type(error).__name__}: {error}")
+
+
 def _map(plan: Arrangement, entry: WrongSubcase, mismatch: Mismatch) -> TensorMap | None:
     """Return the map between the matrix of a mismatch and its tensor, for the first wrong instance."""
     program, subcase = plan.programs[entry.index], plan.subcases[entry.index]
@@ -321,10 +355,12 @@ def _warned(case: Case, plan: Arrangement, warned: Sequence[WrongSubcase], polic
     return Judgement(Verdict.QUALITY_WARNING, code, one_line(reason), "\n".join(blocks), len(plan.subcases), policy, failures)
 
 
-def _failed(case: Case, plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str, effort: Effort) -> Judgement:
+def _failed(
+    case: Case, plan: Arrangement, wrong: Sequence[WrongSubcase], policy: str, effort: Effort, back: WayBack = _unknown
+) -> Judgement:
     kinds = {mismatch.kind for entry in wrong for mismatch in entry.mismatches}
     code = next(code.of() for kind, code in CODES.items() if kind in kinds)
-    blocks, failures, diagnoses = _told(case, plan, wrong, "more failing subcases", code, effort)
+    blocks, failures, diagnoses = _told(case, plan, wrong, "more failing subcases", code, effort, back)
     reason = f"{len(wrong)} of {len(plan.subcases)} subcases wrong: {wrong[0].mismatches[0].summary}" + _first_match(diagnoses)
     if all(entry.round > 1 for entry in wrong):
         reason += "; not in the first run of the same dispatch"
@@ -338,7 +374,13 @@ def _first_match(diagnoses: Sequence[Sequence[Match]]) -> str:
 
 
 def _told(
-    case: Case, plan: Arrangement, wrong: Sequence[WrongSubcase], more: str, code: str, effort: Effort
+    case: Case,
+    plan: Arrangement,
+    wrong: Sequence[WrongSubcase],
+    more: str,
+    code: str,
+    effort: Effort,
+    back: WayBack = _unknown,
 ) -> tuple[list[str], tuple[Failure, ...], list[tuple[Match, ...]]]:
     """Return paragraphs about subcases with wrong results, their journal entries, and the explanations of the first ones.
 
@@ -346,6 +388,7 @@ def _told(
         plan: the subcases with their expected results.
         more: the words for subcases that are not explained.
         code: the code of the verdict.
+        back: returns how machine code made the first wrong element.
     """
     # A diagnosis evaluates many mutants of the program, so only the first failing subcases are explained.
     if spared := effort.spared(code):
@@ -374,8 +417,18 @@ def _told(
                 )
                 for mismatch in mismatches
             )
+        machine = back(entry, mismatches[0]) if place == 0 and not spared else None
+        if machine is not None:
+            blocks.append("\n".join(("how the machine code made the first wrong element:", *machine.told(TOLD_INSTRUCTIONS))))
         failures += [
-            Failure(name, mismatch, matches, _map(plan, entry, mismatch) if place < len(diagnoses) else None) for mismatch in mismatches
+            Failure(
+                name,
+                mismatch,
+                matches,
+                _map(plan, entry, mismatch) if place < len(diagnoses) else None,
+                machine if mismatch is mismatches[0] else None,
+            )
+            for mismatch in mismatches
         ]
     if len(wrong) > SHOWN_SUBCASES:
         rest = ", ".join(plan.subcases[entry.index].name for entry in wrong[SHOWN_SUBCASES:])

@@ -99,17 +99,33 @@ def _select_values(state: State, operation: language.Select) -> None:
     merge(state, operation.result.name, parts)
 
 
-def take(state: State, taken: np.ndarray, arms: Sequence[Sequence[Operation]], merged: Sequence[language.Merged]) -> None:
+def take(
+    state: State,
+    taken: np.ndarray,
+    arms: Sequence[Sequence[Operation]],
+    merged: Sequence[language.Merged],
+    continues: Sequence[bool] = (),
+) -> None:
     """Run ``arms[taken[i]]`` in the i-th executing instance, and merge the results of the arms. Other values of an arm are unknown after
-    it.
+    it. Instances whose arm ``continues`` rest until the next iteration.
+
+    Raises:
+        GeneratorError: an arm continues outside a loop.
     """
+    activation = state.activation
     parts = []
     for number, body in enumerate(arms):
         positions = np.flatnonzero(taken == number)
         if len(positions):
             part = state.part(positions)
             part.run(body)
-            parts.append((number, part))
+            if not any(continues[number : number + 1]):
+                parts.append((number - sum(continues[:number]), part))
+            elif activation.continued is None:
+                raise GeneratorError(Rule.EXIT_PLACE, "an arm continues outside a loop: put the switch among a loop's own operations")
+            else:
+                activation.gone = np.union1d(activation.gone, part.instances)
+                activation.continued = np.union1d(activation.continued, part.instances)
     state.drop_returned()
     remaining = [(number, state.positions(part.instances), part) for number, part in parts if len(part.instances)]
     if not remaining:
@@ -137,7 +153,13 @@ def chosen_arm(state: State, operation: language.Switch) -> np.ndarray:
 @evaluates(language.Switch)
 def switch(state: State, operation: language.Switch) -> None:
     """Take the arm whose literals include the selector, otherwise the default."""
-    take(state, chosen_arm(state, operation), (*(arm.body for arm in operation.arms), operation.default), operation.merged)
+    take_arm(state, operation, chosen_arm(state, operation))
+
+
+def take_arm(state: State, operation: language.Switch, taken: np.ndarray) -> None:
+    """Run the arm with the number ``taken[i]`` in the i-th executing instance; the default has the last number."""
+    continues = [arm.continues for arm in operation.arms]
+    take(state, taken, (*(arm.body for arm in operation.arms), operation.default), operation.merged, continues)
 
 
 def repeat(state: State, operation: language.Loop, indices: Iterable[int], trips: np.ndarray | None = None) -> None:
@@ -188,7 +210,7 @@ def leave(state: State, operation: language.Exit) -> None:
     Raises:
         GeneratorError: a break or continue is outside a loop's own body.
     """
-    if operation.kind != "return":
+    if operation.kind not in ("return", "discard"):
         raise GeneratorError(Rule.EXIT_PLACE, f"a {operation.kind} is outside a loop's own body: put it among the loop's own operations")
     return_where(state, holds(state, operation.condition), operation.body, operation.returned)
 
@@ -220,6 +242,8 @@ def _iterate(state: State, operation: language.Loop, index: int, positions: np.n
     part = state.part(positions)
     part.scalars[operation.index.name] = part.scalar(operation.start) + np.uint64(index) * part.scalar(operation.step)
     left = np.zeros(0, np.int64)
+    around, activation = state.activation.continued, state.activation
+    activation.continued = np.zeros(0, np.int64)
     for segment, way_out in _segments(operation.body):
         part.run(segment)
         if way_out is None or not len(part.instances):
@@ -233,6 +257,9 @@ def _iterate(state: State, operation: language.Loop, index: int, positions: np.n
             part.narrow(np.flatnonzero(~taken))
             if not len(part.instances):
                 break
+    if len(activation.continued):
+        activation.gone = np.setdiff1d(activation.gone, activation.continued)
+    activation.continued = around
     state.drop_returned()
     if not len(part.instances):
         return left
@@ -247,7 +274,7 @@ def _segments(body: Sequence[Operation]) -> Iterator[tuple[list[Operation], lang
     """Yield the operations between exits from the iteration, each group with the exit that follows."""
     segment: list[Operation] = []
     for operation in body:
-        if isinstance(operation, language.Exit) and operation.kind != "return":
+        if isinstance(operation, language.Exit) and operation.kind not in ("return", "discard"):
             yield segment, operation
             segment = []
         else:

@@ -264,7 +264,7 @@ def matrix_offsets(state: State, matrix: MatrixInMemory, rows: int, columns: int
         raise GeneratorError(
             Rule.OPAQUE, f"{name} has layout {layout.name}, and the device decides the bytes of {array.name}; use an optimal layout"
         )
-    first = byte_offsets(state, array, matrix.offset, MATRIX_ALIGNMENT, name)
+    first = byte_offsets(state, array, matrix.offset, MATRIX_ALIGNMENT, name, matrix.inner)
     stride = state.scalar(matrix.stride).astype(np.int64)
     if (stride % VECTOR_ALIGNMENT).any():
         raise GeneratorError(Rule.STRIDE_ALIGNMENT, f"{name} has a stride that is not a multiple of {VECTOR_ALIGNMENT} bytes; align it")
@@ -280,7 +280,7 @@ def loaded_matrix(state: State, matrix: MatrixInMemory, rows: int, columns: int,
     component = interpretation_value(matrix.interpretation).component
     memory = _memory(state, matrix.array, f"a matrix of {matrix.array.name}")
     offsets = matrix_offsets(state, matrix, rows, columns, vector_layout_value(matrix.layout) if layout is None else layout)
-    return MatrixValue(component, memory.load(offsets, component))
+    return MatrixValue(component, memory.load(memory.held(offsets, component.bytes), component))
 
 
 def loaded_bias(state: State, bias: BiasInMemory, rows: int) -> MatrixValue:
@@ -291,7 +291,7 @@ def loaded_bias(state: State, bias: BiasInMemory, rows: int) -> MatrixValue:
         raise GeneratorError(
             Rule.OPAQUE, f"{name} is in an array of matrices whose bytes the device decides; use an array without opaque matrices"
         )
-    first = byte_offsets(state, bias.array, bias.offset, VECTOR_ALIGNMENT, name)
+    first = byte_offsets(state, bias.array, bias.offset, VECTOR_ALIGNMENT, name, bias.inner)
     check_inside(memory, first + rows * component.bytes, name)
     offsets = first[:, None, None] + np.arange(rows, dtype=np.int64)[:, None] * component.bytes
     return MatrixValue(component, memory.load(offsets, component))

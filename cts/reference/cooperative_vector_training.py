@@ -223,7 +223,7 @@ def reduce_sum_terms(state: State, operation: ReduceSumAccumulate) -> Added:
             Rule.OPAQUE, f"{name} goes to {array.name}, whose bytes the device decides; use an array without opaque matrices"
         )
     memory = state.memories[array.name]
-    first = byte_offsets(state, array, operation.offset, VECTOR_ALIGNMENT, name)
+    first = byte_offsets(state, array, operation.offset, VECTOR_ALIGNMENT, name, operation.inner)
     count = vector.bits.shape[2]
     check_inside(memory, first + count * component.bytes, name)
     offsets = first[:, None] + np.arange(count, dtype=np.int64) * component.bytes

@@ -26,7 +26,9 @@ from generators.program.memory import Array
 from generators.program.values import CooperativeVectorType, ScalarValue
 
 
-def byte_offsets(state: State, array: Array, offset: ScalarValue, alignment: int, what: str) -> np.ndarray:
+def byte_offsets(
+    state: State, array: Array, offset: ScalarValue, alignment: int, what: str, inner: ScalarValue | None = None
+) -> np.ndarray:
     """Return the byte offset, from the start of ``array``, of an object that an instruction addresses: int64, (invocations,).
 
     The offset counts bytes, whatever the array's pointee and ArrayStride are (CV-LD-01 to CV-LD-03).
@@ -34,6 +36,7 @@ def byte_offsets(state: State, array: Array, offset: ScalarValue, alignment: int
     Args:
         alignment: the required alignment of each offset, in bytes.
         what: names the object in messages.
+        inner: the inner array that the pointer leads to, if there is one.
 
     Raises:
         GeneratorError: an offset is not aligned, or negative.
@@ -44,7 +47,17 @@ def byte_offsets(state: State, array: Array, offset: ScalarValue, alignment: int
         raise GeneratorError(Rule.NEGATIVE_OFFSET, f"{what} is at a negative byte of array {array.name}; give an offset of 0 or more")
     if (bits % np.uint64(alignment)).any():
         raise GeneratorError(Rule.MISALIGNED, f"{what} is at a byte of array {array.name} that is not a multiple of {alignment}; align it")
-    return bits.astype(np.int64)
+    found: np.ndarray = bits.astype(np.int64) + starts(state, array, inner)
+    return found
+
+
+def starts(state: State, array: Array, inner: ScalarValue | None) -> np.ndarray:
+    """Return the byte offset of the array that each invocation's pointer leads to, from the start of ``array``: int64, (invocations,)."""
+    if array.inner is None or inner is None:
+        return np.zeros(len(state.instances), np.int64)
+    outer = state.scalar(inner).astype(np.int64)
+    found: np.ndarray = (outer * array.inner.pitch + array.inner.head) * array.pointee.bytes
+    return found
 
 
 def check_inside(memory: Memory, ends: np.ndarray, what: str) -> None:
@@ -57,26 +70,29 @@ def check_inside(memory: Memory, ends: np.ndarray, what: str) -> None:
     Raises:
         GeneratorError: an end is beyond the array's.
     """
-    if ends.size and ends.max() > memory.array.bytes:
+    if ends.size and ends.max() > memory.array.span:
         array = memory.array
         memory.outside(
             Rule.OUT_OF_BOUNDS,
-            f"{what} ends at byte {int(ends.max())} of array {array.name}, which has {array.bytes}; make the array longer",
+            f"{what} ends at byte {int(ends.max())} of array {array.name}, which has {array.span}; make the array longer",
         )
 
 
-def _elements(state: State, type_: CooperativeVectorType, array: Array, offset: ScalarValue, name: str) -> tuple[Memory, np.ndarray]:
+def _elements(
+    state: State, type_: CooperativeVectorType, access: CooperativeVectorLoad | CooperativeVectorStore, name: str
+) -> tuple[Memory, np.ndarray]:
     """Return the memory and the byte offset of each component in it, int64, (invocations, 1, components).
 
     Raises:
         GeneratorError: they leave the array, or the array has matrices in a layout that the device chooses.
     """
+    array = access.array
     if array.opaque is not None:
         raise GeneratorError(
             Rule.OPAQUE, f"vector {name} is in {array.name}, whose bytes the device decides; use an array without opaque matrices"
         )
     memory = state.memories[array.name]
-    first = byte_offsets(state, array, offset, VECTOR_ALIGNMENT, f"vector {name}")
+    first = byte_offsets(state, array, access.offset, VECTOR_ALIGNMENT, f"vector {name}", access.inner)
     check_inside(memory, first + type_.bytes, f"vector {name}")
     if memory.copies > 1:
         first = first + state.copies(memory)
@@ -87,7 +103,7 @@ def _elements(state: State, type_: CooperativeVectorType, array: Array, offset: 
 def load(state: State, operation: CooperativeVectorLoad) -> None:
     """Load consecutive components, starting at a byte offset (CV-LD-01)."""
     type_ = operation.result.type
-    memory, offsets = _elements(state, type_, operation.array, operation.offset, operation.result.name)
+    memory, offsets = _elements(state, type_, operation, operation.result.name)
     value = MatrixValue(type_.component, memory.load(offsets, type_.component))
     state.matrices[operation.result.name] = accessed(state, value, "CV-LD-01", loaded=True)
 
@@ -100,7 +116,7 @@ def store(state: State, operation: CooperativeVectorStore) -> None:
         GeneratorError: it leaves the array, or vectors of two invocations overlap.
     """
     vector = operation.vector
-    memory, offsets = _elements(state, vector.type, operation.array, operation.offset, vector.name)
+    memory, offsets = _elements(state, vector.type, operation, vector.name)
     store_rows(state, memory, accessed(state, state.matrices[vector.name], "CV-ST-01"), offsets, vector.name)
 
 

@@ -10,7 +10,15 @@ from cts.reference.values import MatrixValue
 from cts.reference.variables import changed, indices, part
 from generators.errors import GeneratorError, Rule
 from generators.numerics.formats import encode, largest_finite, smallest_normal, values
-from generators.program.elements import ComponentsPlaced, ComponentsUpdated, ElementFunction, MatrixCoordinate, MatrixLength, OthersCounted
+from generators.program.elements import (
+    ComponentsPlaced,
+    ComponentsUpdated,
+    ElementFunction,
+    MatrixCoordinate,
+    MatrixLength,
+    OthersCounted,
+    RepeatsCounted,
+)
 from generators.program.values import ScalarValue
 from generators.program.variables import Path, Variable
 
@@ -120,6 +128,20 @@ def components_updated(state: State, operation: ComponentsUpdated) -> None:
     variable, path = operation.target, indices(state, operation.target.type, operation.target_path)
     tree = changed(variable.type, state.variables.get(variable.name), path, MatrixValue(source.component, new))
     state.set_variable(variable.name, tree)
+
+
+@evaluates(RepeatsCounted)
+def repeats_counted(state: State, operation: RepeatsCounted) -> None:
+    """Check that nothing was counted.
+
+    Raises:
+        GeneratorError: two elements of a matrix are equal, so the number depends on the implementation (F-KHR-3).
+    """
+    for numbers in _get(state, operation.variable, ()).numbers:
+        if len(np.unique(numbers)) != numbers.size:
+            raise GeneratorError(
+                Rule.UNEXPECTED_ELEMENTS, f"{operation.variable.name} has equal elements; give each element another number"
+            )
 
 
 @evaluates(OthersCounted)

@@ -30,12 +30,15 @@ class Activation:
         own: names of the function's variables, which end with it.
         gone: indices of the scope instances that have returned.
         returned: the returned values, each with the indices of its instances; empty for void.
+        continued: indices of the scope instances, also in ``gone``, that wait for the next iteration of the innermost loop; None outside
+            loops.
     """
 
     parameters: Mapping[str, str] = field(default_factory=dict)
     own: frozenset[str] = frozenset()
     gone: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     returned: list[tuple[np.ndarray, Tree]] = field(default_factory=list)
+    continued: np.ndarray | None = None
 
 
 evaluates: Reading[State] = Reading("cts.reference")

@@ -12,7 +12,7 @@ from cts.verdict.expected import Exact, one_set
 from generators.errors import GeneratorError, Rule
 from generators.program.memory import Array
 from generators.program.values import ScalarValue
-from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan, PartCopied, TileCopied, Window
+from generators.program.workgroup import Barrier, Copied, LastWorkgroupRan, NothingStale, PartCopied, TileCopied, Window
 from generators.types import Scope
 
 
@@ -84,6 +84,16 @@ def last_workgroup_ran(state: State, operation: LastWorkgroupRan) -> None:
     state.instances = np.arange(state.program.instances, dtype=np.int64)
     state.run(operation.body)
     state.program, state.instances = program, instances
+
+
+@evaluates(NothingStale)
+def nothing_stale(state: State, operation: NothingStale) -> None:
+    """Write zeros to every component of the counts."""
+    for array in operation.counts:
+        component = array.pointee.component
+        places = np.arange(array.count, dtype=np.int64)[None, None, :] * component.bytes
+        zeros = one_set(Exact(component, np.zeros(places.shape, component.bits_dtype)))
+        state.memories[array.name].store(places, zeros, "the count of stale reads")
 
 
 @evaluates(TileCopied)

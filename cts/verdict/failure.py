@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Literal
 
 from cts.verdict.elements import number, words
+from cts.verdict.machine import MachineWalk
 from cts.verdict.sizes import MOST_ELEMENTS, Bits, Count, Ordinal, Side
 from cts.verdict.tensor_map import TensorMap
 from generators.types import COMPONENT_TYPES
@@ -266,6 +267,7 @@ class Failure:
         mismatch: what the comparator found.
         matches: the defects that explain it, the best first.
         tensor: which element of a tensor is which element of the matrix, if tensor addressing moves it.
+        machine: how the machine code made the first wrong element, if a model of the chip executed it.
         unreadable: why malformed elements of a journal are left out; else empty.
     """
 
@@ -273,6 +275,7 @@ class Failure:
     mismatch: Mismatch
     matches: tuple[Match, ...] = ()
     tensor: TensorMap | None = None
+    machine: MachineWalk | None = None
     unreadable: str = ""
 
     @property
@@ -280,4 +283,4 @@ class Failure:
         """Return the failure without the parts that grow with the matrix: with a broken driver they would be gigabytes."""
         mismatch = self.mismatch
         matrix = None if mismatch.matrix is None else FailingMatrix(mismatch.matrix.shape, mismatch.matrix.component)
-        return replace(self, mismatch=replace(mismatch, elements=(), matrix=matrix), tensor=None)
+        return replace(self, mismatch=replace(mismatch, elements=(), matrix=matrix), tensor=None, machine=None)

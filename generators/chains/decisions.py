@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from generators.chains.tiles import ChainWriter
-from generators.program.control_flow import Carried, Condition, Flowing, Merged, Relation
+from generators.program.control_flow import Arm, Carried, Condition, Flowing, Merged, Relation
 from generators.program.operation import Hint
 from generators.program.values import Matrix, Operand, Scalar, ScalarValue, Value, is_matrix
 from generators.types import COMPONENT_TYPES
@@ -61,6 +61,31 @@ class Decisions:
     ) -> list[Matrix]:
         """Branch as ``choose`` does, for matrices only."""
         return [value for value in self.choose(then, otherwise, condition) if is_matrix(value)]
+
+    def switch(
+        self,
+        arms: Sequence[tuple[tuple[int, ...], Callable[[], Sequence[Matrix]]]],
+        default: Callable[[], Sequence[Matrix]],
+        selector: ScalarValue | None = None,
+        skip: tuple[tuple[int, ...], Callable[[], None]] | None = None,
+    ) -> list[Matrix]:
+        """Choose matrices by a switch over ``n``, or over ``selector``. Each arm has its literals, writes its operations and returns its
+        matrices; return the merged ones. The arm ``skip`` comes first, and continues with the next iteration of the loop."""
+        builder = self.writer.builder
+        written, sources = [], []
+        if skip is not None:
+            with builder.arm() as body:
+                skip[1]()
+            written.append(Arm(skip[0], tuple(body), continues=True))
+        for literals, write in arms:
+            with builder.arm() as body:
+                sources.append(write())
+            written.append(Arm(literals, tuple(body)))
+        with builder.arm() as otherwise:
+            sources.append(default())
+        merged = [Merged(self.result(of[0]), tuple(of)) for of in zip(*sources, strict=True)]
+        builder.switch(self.n if selector is None else selector, written, otherwise, merged, self.hint)
+        return [item.result for item in merged if is_matrix(item.result)]
 
     def repeat(
         self, trips: ScalarValue | int, initial: Sequence[Matrix], body: Callable[[Scalar, Sequence[Matrix]], Sequence[Matrix]]

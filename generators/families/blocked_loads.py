@@ -13,7 +13,7 @@ from generators.layouts.block_formats import TABLE, BlockFormat, set_scales
 from generators.layouts.blocked_tensors import BlockedTensor, blocked_tensor, full_block
 from generators.layouts.matrix_arrays import matrix_in, matrix_out
 from generators.layouts.selecting_products import LARGEST, factor_or_addend, multiply, whole_number_bytes
-from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter
+from generators.layouts.tensor_writer import CLAMP_VALUE, LayoutStep, TensorWriter, ViewStep
 from generators.layouts.tensors import Tensor, pattern_contents, tensor_array
 from generators.parameters.blocked_tensors import BlockedTensorLoad
 from generators.program.builder import ProgramBuilder
@@ -139,7 +139,19 @@ def _view(writer: TensorWriter, parameters: BlockedTensorLoad) -> TensorView | N
     if not use.is_there:
         return None
     type_ = TensorViewType(order[::-1] if use.permuted else order)
-    return writer.view("view", type_, ("clip", (1, rows - 3, 2, columns - 3))) if use.clipped else writer.view("view", type_)
+    steps: list[ViewStep] = []
+    match use.own:
+        case "rows":
+            type_, steps = TensorViewType((1, 0, 2), has_dimensions=True), [("dimension", (2, rows // 2, columns))]
+        case "columns":
+            type_ = TensorViewType((0, 1, 2), has_dimensions=True)
+            steps = [("dimension", (rows, columns // 2, 2)), ("stride", (columns, 1, columns // 2))]
+        case "again":
+            type_ = TensorViewType((0, 1, 2), has_dimensions=True)
+            steps = [("dimension", (2, rows // 2, columns)), ("stride", (0, columns, 1))]
+    if use.clipped:
+        steps.append(("clip", (1, rows - 3, 2, columns - 3)))
+    return writer.view("view", type_, *steps)
 
 
 def blocked_loads(

@@ -31,13 +31,15 @@ def emit_atomic_add(shader: Shader, operation: AtomicAdd) -> None:
 
 @prints(AtomicOr)
 def emit_atomic_or(shader: Shader, operation: AtomicOr) -> None:
-    """Write ``atomicOr`` without memory order."""
+    """Write ``atomicOr`` with a scope, and with memory order if the operation has any."""
     shader.require("GL_KHR_memory_scope_semantics")
-    order = f"{SCOPES[MemoryScope.QUEUE_FAMILY]}, gl_StorageSemanticsNone, gl_SemanticsRelaxed"
+    semantics = "Buffer, gl_SemanticsAcquireRelease" if operation.ordered else "None, gl_SemanticsRelaxed"
+    order = f"{SCOPES[MemoryScope.QUEUE_FAMILY]}, gl_StorageSemantics{semantics}"
     result = operation.result
     before = "" if result is None else f"{assignee(shader, result)} = "
     shader.line(f"{before}atomicOr({_element(shader, operation)}, {shader.text(operation.value)}, {order});")
 
 
 def _element(shader: Shader, operation: ArrayLoad | ArrayStore | AtomicAdd | AtomicOr) -> str:
-    return f"{shader.elements(operation.array)}[{shader.text(operation.index)}]"
+    elements, index, inner = shader.elements(operation.array), shader.text(operation.index), operation.array.inner
+    return f"{elements}[{index}]" if inner is None else f"{elements}[{index} / {inner.pitch}u][{index} % {inner.pitch}u]"

@@ -60,14 +60,16 @@ def emit_switch(shader: Shader, switch: language.Switch) -> None:
     for item in switch.merged:
         _declare(shader, item, None)
     with shader.braces(f"{_attribute(shader, _SELECTIONS, switch.hint)}switch ({shader.text(switch.selector)})"):
-        for number, arm in enumerate(switch.arms):
+        number = 0
+        for arm in switch.arms:
             for literal in arm.literals[:-1]:
                 shader.line(f"case {literal}u:")
             with shader.braces(f"case {arm.literals[-1]}u:"):
-                _arm(shader, arm.body, switch.merged, number)
-                shader.line("break;")
+                _arm(shader, arm.body, () if arm.continues else switch.merged, number)
+                shader.line("continue;" if arm.continues else "break;")
+            number += not arm.continues
         with shader.braces("default:"):
-            _arm(shader, switch.default, switch.merged, len(switch.arms))
+            _arm(shader, switch.default, switch.merged, number)
             shader.line("break;")
 
 
@@ -166,7 +168,7 @@ def _in_place(loop: language.Loop, carried: language.Carried) -> bool:
     if True not in computed:
         return False
     later = loop.body[computed.index(True) + 1 :]
-    if any(isinstance(operation, language.Exit) for operation in later):
+    if any(language.leaves_iteration(operation, "return", "break", "continue") for operation in later):
         return False
     others = {other.next.name for other in loop.carried if other is not carried}
     return not any(carried.current.name in names_read(operation) for operation in later) and others.isdisjoint(

@@ -45,12 +45,16 @@ def emit_vector_matmul(shader: Shader, operation: CooperativeVectorMatMul) -> No
         declared(shader, operation.result),
         shader.text(operation.input),
         interpretation(shader, operation.interpretation),
-        shader.elements(matrix.array),
+        shader.elements(matrix.array, matrix.inner),
         uint(shader, matrix.offset, "offset"),
         interpretation(shader, matrix.interpretation),
     ]
     if bias is not None:
-        arguments += [shader.elements(bias.array), uint(shader, bias.offset, "offset"), interpretation(shader, bias.interpretation)]
+        arguments += [
+            shader.elements(bias.array, bias.inner),
+            uint(shader, bias.offset, "offset"),
+            interpretation(shader, bias.interpretation),
+        ]
     arguments += [shader.extent(operation.rows, "u"), shader.extent(operation.columns, "u"), layout(shader, matrix.layout)]
     arguments += [_boolean(shader, matrix.transpose), stride(shader, matrix.stride)]
     shader.line(f"coopVecMatMul{'' if bias is None else 'Add'}NV({', '.join(arguments)});")

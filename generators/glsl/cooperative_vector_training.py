@@ -8,6 +8,7 @@ from generators.glsl.cooperative_vectors import uint
 from generators.glsl.shader import Shader, prints
 from generators.program.cooperative_vector_training import OuterProductAccumulate, ReduceSumAccumulate
 from generators.program.memory import Array
+from generators.program.values import ScalarValue
 
 
 @prints(OuterProductAccumulate)
@@ -37,10 +38,12 @@ def emit_reduce_sum(shader: Shader, operation: ReduceSumAccumulate) -> None:
         NotExpressible: the array has vectors.
     """
     offset = uint(shader, operation.offset, "offset")
-    shader.line(f"coopVecReduceSumAccumulateNV({shader.text(operation.vector)}, {_scalars(shader, operation.array)}, {offset});")
+    shader.line(
+        f"coopVecReduceSumAccumulateNV({shader.text(operation.vector)}, {_scalars(shader, operation.array, operation.inner)}, {offset});"
+    )
 
 
-def _scalars(shader: Shader, array: Array) -> str:
+def _scalars(shader: Shader, array: Array, inner: ScalarValue | None = None) -> str:
     if array.pointee.lanes > 1:
         raise NotExpressible(Lack.POINTEE, "GLSL accumulates only in arrays of scalars")
-    return shader.elements(array)
+    return shader.elements(array, inner)

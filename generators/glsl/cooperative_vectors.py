@@ -28,8 +28,12 @@ def uint(shader: Shader, value: ScalarValue, what: str) -> str:
 
 @prints(CooperativeVectorLoad)
 def emit_vector_load(shader: Shader, load: CooperativeVectorLoad) -> None:
-    """Write a load."""
-    arguments = declared(shader, load.result), shader.elements(load.array), uint(shader, load.offset, "offset")
+    """Write a load.
+
+    Raises:
+        NotExpressible: the vector is in an inner array.
+    """
+    arguments = declared(shader, load.result), _elements(shader, load), uint(shader, load.offset, "offset")
     shader.line(f"coopVecLoadNV({', '.join(arguments)});")
 
 
@@ -38,13 +42,21 @@ def emit_vector_store(shader: Shader, store: CooperativeVectorStore) -> None:
     """Write a store.
 
     Raises:
-        NotExpressible: glslang cannot store vectors of the component type.
+        NotExpressible: glslang cannot store vectors of the component type, or the vector goes to an inner array.
     """
     component = store.vector.type.component
     if not component.has_arithmetic:
         raise NotExpressible(Lack.COMPONENT_TYPE, f"glslang has no coopVecStoreNV for {component}")
     offset = uint(shader, store.offset, "offset")
-    shader.line(f"coopVecStoreNV({shader.text(store.vector)}, {shader.elements(store.array)}, {offset});")
+    shader.line(f"coopVecStoreNV({shader.text(store.vector)}, {_elements(shader, store)}, {offset});")
+
+
+def _elements(shader: Shader, access: CooperativeVectorLoad | CooperativeVectorStore) -> str:
+    if access.inner is not None:
+        raise NotExpressible(
+            Lack.POINTER, f"glslang loads and stores vectors only in members of blocks, not in inner arrays of '{access.array.name}'"
+        )
+    return shader.elements(access.array)
 
 
 @prints(CooperativeVectorExtract)

@@ -13,6 +13,7 @@ from generators.program.interface import DescriptorArray, Member, interface
 from generators.program.memory import Array
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
 from generators.program.shape import LATEST
+from generators.program.values import extent
 from generators.spirv.enumerants import Capability, ExecutionMode
 from generators.types import StorageClass
 
@@ -223,4 +224,7 @@ def _shared(shader: Shader, array: Array) -> str:
             Lack.ARRAY_STRIDE, f"GLSL lays out shared arrays itself, so '{array.name}' cannot have a stride of {array.array_stride}"
         )
     qualify(array, shader.program.operations)
-    return f"shared {shader.pointee_type(array.pointee)} {identifier(array.name)}[{shader.extent(array.length)}];"
+    name, inner = f"shared {shader.pointee_type(array.pointee)} {identifier(array.name)}", array.inner
+    if inner is not None:
+        return f"{name}[{extent(array.length) // inner.pitch}][{inner.length}];"
+    return f"{name}[{shader.extent(array.length)}];"

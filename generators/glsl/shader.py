@@ -198,8 +198,8 @@ class Shader:
         """Return the text before ``=`` in the assignment of ``result``: a declaration, unless its variable exists already."""
         return self.variables.get(result.name) or f"{self.matrix_type(result.type)} {identifier(result.name)}"
 
-    def elements(self, array: Array) -> str:
-        """Return the expression for the elements of ``array``.
+    def elements(self, array: Array, inner: ScalarValue | None = None) -> str:
+        """Return the expression for the elements of ``array``, or of its inner array ``inner``.
 
         Raises:
             NotExpressible: the pointers to them are untyped.
@@ -210,4 +210,7 @@ class Shader:
         if array.block is not None:
             self.shared_blocks[name] = array
             return f"{name}.{REFERENCE_MEMBER}"
-        return f"{name}.{REFERENCE_MEMBER}" if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER else name
+        whole = f"{name}.{REFERENCE_MEMBER}" if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER else name
+        if array.inner is None or inner is None:
+            return whole
+        return f"{whole}[{self.text(inner)}]{f'.{REFERENCE_MEMBER}' if array.inner.head else ''}"

@@ -83,10 +83,22 @@ def floats(pattern: FloatPattern, multiplies: Multiplies, rng: np.random.Generat
         case _:
             drawn = products.identity(chain, rng, pattern.removeprefix("identity_"), full=True)
     inputs, matrices, biases = _taken(drawn)
+    if pattern == "identity_b":
+        matrices = _with_largest(types.matrix.component, matrices, rng)
+    elif pattern in ("identity_a", "permutation"):
+        inputs = _with_largest(types.interpretation.component, inputs, rng)
     numbers = inputs.astype(np.float64)
     if not types.input.is_float and not types.input.is_signed:
         numbers = np.abs(numbers)
     return VectorOperands(numbers.astype(types.input.dtype), matrices, biases)
+
+
+def _with_largest(component: ComponentType, numbers: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return numbers, a quarter of which are in the highest binade of e4m3 instead: numbers from 256 to 448, of both signs."""
+    if component.name != "e4m3":
+        return numbers
+    large = any_signs(32 * rng.integers(8, 15, numbers.shape), rng)
+    return np.where(rng.random(numbers.shape) < 0.25, large, numbers.astype(np.float64)).astype(numbers.dtype)
 
 
 def _rounded(multiplies: Multiplies, rng: np.random.Generator) -> VectorOperands:
@@ -117,11 +129,21 @@ def whole(pattern: IntegerPattern, multiplies: Multiplies, rng: np.random.Genera
     types, chain = multiplies.types, multiplies.chain
     draw = {"random": integers.wrapping, "edges": integers.edges, "selecting": integers.selecting}[pattern]
     inputs, matrices, biases = _taken(draw(chain, rng))
+    if pattern == "edges":
+        # The largest sum of magnitudes needs more than 24 bits in a long vector.
+        inputs, matrices = inputs.copy(), matrices.copy()
+        inputs[0], matrices[:, 0] = _largest(types.interpretation.component), _largest(types.matrix.component)
     if types.packed:
         return VectorOperands(packed(types, inputs, rng), matrices, biases)
     if types.input is not types.interpretation.component:
         inputs = converted(types.input, types.interpretation.component, pattern == "edges", inputs.shape, rng)
     return VectorOperands(inputs, matrices, biases)
+
+
+def _largest(component: ComponentType) -> int:
+    """Return the integer of the largest magnitude."""
+    low, high = component.limits
+    return low or high
 
 
 def packed(types: VectorTypes, elements: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -150,6 +172,10 @@ def converted(source: ComponentType, target: ComponentType, ends: bool, shape: t
         few_ends = np.array(near + inside + far)
         spread = rng.integers(4 * low - 200, 4 * high + 200, shape) / 4
         halves = rng.integers(2 * low - 20, 2 * high + 20, shape) / 2
+        if source.bits == 32:
+            # Near a tie: f16 and bf16 have only the tie.
+            close = rng.integers(2 * low, 2 * high, shape) // 2 + 0.5 + rng.choice((-1, 1), shape) * 2.0**-13
+            halves = np.where(rng.random(shape) < 0.5, close, halves)
         numbers = rng.choice(few_ends, shape) if ends else np.where(rng.random(shape) < 0.5, halves, spread)
         numbers = np.clip(numbers, -largest_finite(source), largest_finite(source))
         # This keeps minus zero out.

@@ -37,15 +37,24 @@ class BlockSetting:
 
 @dataclass(frozen=True)
 class ViewUse:
-    """The tensor view of a case: whether it permutes dimensions, and whether it has a clip window."""
+    """The tensor view of a case.
+
+    Attributes:
+        permuted: whether it reverses the dimensions of the layout.
+        clipped: whether it has a clip window.
+        own: its own dimensions, and their order or strides: even rows of the matrix are the first half of the slice, and odd rows the
+            second (``rows``); even columns are the first half of each line (``columns``); both halves of the rows are the first half of the
+            slice (``again``). None if it has the layout's.
+    """
 
     permuted: bool = False
     clipped: bool = False
+    own: Literal["rows", "columns", "again"] | None = None
 
     @property
     def is_there(self) -> bool:
         """Whether the case has a view at all."""
-        return self.permuted or self.clipped
+        return self != ViewUse()
 
 
 @dataclass(frozen=True, kw_only=True)

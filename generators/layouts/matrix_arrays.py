@@ -12,7 +12,7 @@ from generators.inputs.patterns import index_coded
 from generators.layouts.placement import Target, stage_in, stage_out
 from generators.program.builder import ProgramBuilder
 from generators.program.load_store import MemoryLayout, MemoryOperand
-from generators.program.memory import Pointee
+from generators.program.memory import Inner, Pointee
 from generators.program.values import Matrix, MatrixType, Scalar, ScalarValue
 from generators.types import ComponentType, Layout, StorageClass
 
@@ -264,18 +264,28 @@ class MatrixArray(Target):
 
 
 def matrix_source(
-    builder: ProgramBuilder, name: str, tiles: Tiles, storage: StorageClass = _STORAGE_BUFFER, label: str = "first"
+    builder: ProgramBuilder,
+    name: str,
+    tiles: Tiles,
+    storage: StorageClass = _STORAGE_BUFFER,
+    label: str = "first",
+    inner: Inner | None = None,
 ) -> MatrixArray:
-    """Declare an input of matrices."""
-    array = stage_in(builder, name, tiles.pointee, tiles.length, storage)
+    """Declare an input of matrices, as an array of arrays if ``inner`` says so."""
+    array = stage_in(builder, name, tiles.pointee, tiles.length, storage, inner)
     return MatrixArray(array, array, builder, name, tiles, label)
 
 
 def matrix_target(
-    builder: ProgramBuilder, name: str, tiles: Tiles, storage: StorageClass = _STORAGE_BUFFER, label: str = "first"
+    builder: ProgramBuilder,
+    name: str,
+    tiles: Tiles,
+    storage: StorageClass = _STORAGE_BUFFER,
+    label: str = "first",
+    inner: Inner | None = None,
 ) -> MatrixArray:
-    """Declare an output of matrices; ``finish`` brings it to the host."""
-    target = stage_out(builder, name, tiles.pointee, tiles.length, storage)
+    """Declare an output of matrices, as an array of arrays if ``inner`` says so; ``finish`` brings it to the host."""
+    target = stage_out(builder, name, tiles.pointee, tiles.length, storage, inner)
     return MatrixArray(target.array, target.buffer, builder, name, tiles, label)
 
 

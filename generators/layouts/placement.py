@@ -9,7 +9,7 @@ import numpy as np
 
 from generators.program.arrays import AtomicOr
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.memory import Array, Pointee
+from generators.program.memory import Array, Inner, Pointee
 from generators.program.program import Program
 from generators.routines.workgroup import copy
 from generators.types import ComponentType, StorageClass
@@ -36,12 +36,16 @@ def pointee_of(name: PointeeName, component: ComponentType) -> Pointee:
             return Pointee(U32, 4)
 
 
-def stage_in(builder: ProgramBuilder, name: str, pointee: Pointee, length: int, storage: StorageClass) -> Array:
-    """Declare an input array for matrix loads. In workgroup memory it is filled from a buffer called ``name``, followed by a barrier."""
+def stage_in(builder: ProgramBuilder, name: str, pointee: Pointee, length: int, storage: StorageClass, inner: Inner | None = None) -> Array:
+    """Declare an input array for matrix loads. In workgroup memory it is filled from a buffer called ``name``, followed by a barrier.
+
+    Args:
+        inner: how the array is declared, if it is an array of arrays; without a head in workgroup memory.
+    """
     if storage is not StorageClass.WORKGROUP:
-        return builder.array(name, pointee, length, storage, "input")
+        return builder.declare(Array(name, pointee, length, storage, "input", inner=inner))
     buffer = builder.array(name, pointee, length, StorageClass.STORAGE_BUFFER, "input")
-    scratch = builder.array(f"{name}_shared", pointee, length, StorageClass.WORKGROUP, "scratch")
+    scratch = builder.declare(Array(f"{name}_shared", pointee, length, StorageClass.WORKGROUP, "scratch", inner=inner))
     copy(builder, scratch, buffer)
     builder.barrier()
     return scratch
@@ -66,15 +70,17 @@ def fill_name(name: str) -> str:
     return f"{name}_fill"
 
 
-def stage_out(builder: ProgramBuilder, name: str, pointee: Pointee, length: int, storage: StorageClass) -> Target:
-    """Declare an output array for matrix stores. In workgroup memory its initial contents come from an input called ``fill_name(name)``, so
-    bytes that a store leaves unchanged are checked."""
+def stage_out(
+    builder: ProgramBuilder, name: str, pointee: Pointee, length: int, storage: StorageClass, inner: Inner | None = None
+) -> Target:
+    """Declare an output array for matrix stores; see ``stage_in``. In workgroup memory its initial contents come from an input called
+    ``fill_name(name)``, so bytes that a store leaves unchanged are checked."""
     if storage is not StorageClass.WORKGROUP:
-        array = builder.array(name, pointee, length, storage, "output")
+        array = builder.declare(Array(name, pointee, length, storage, "output", inner=inner))
         return Target(array, array)
     fill = builder.array(fill_name(name), pointee, length, StorageClass.STORAGE_BUFFER, "input")
     buffer = builder.array(name, pointee, length, StorageClass.STORAGE_BUFFER, "output")
-    scratch = builder.array(f"{name}_shared", pointee, length, StorageClass.WORKGROUP, "scratch")
+    scratch = builder.declare(Array(f"{name}_shared", pointee, length, StorageClass.WORKGROUP, "scratch", inner=inner))
     copy(builder, scratch, fill)
     builder.barrier()
     return Target(scratch, buffer)

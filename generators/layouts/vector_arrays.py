@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from generators.errors import GeneratorError, Rule
+from generators.layouts.inner_arrays import InnerArrays
 from generators.program.builder import ProgramBuilder
 from generators.program.cooperative_vectors import VECTOR_ALIGNMENT
 from generators.program.memory import Array, Pointee, Role
@@ -52,10 +53,13 @@ class VectorArray:
         storage: StorageClass = StorageClass.STORAGE_BUFFER,
         pointee: Pointee | None = None,
         array_stride: int | None = None,
+        inner: InnerArrays | None = None,
     ) -> Array:
-        """Declare the array; its elements have the component type unless ``pointee`` is given."""
+        """Declare the array; its elements have the component type unless ``pointee`` is given, and inner arrays contain its vectors if
+        ``inner`` is."""
         element = Pointee(self.type.component) if pointee is None else pointee
-        return builder.array(name, element, self.bytes // element.bytes, storage, role, array_stride)
+        within = None if inner is None else inner.declared(self.bytes, self.pitch, element.bytes)
+        return builder.array(name, element, self.bytes // element.bytes, storage, role, array_stride, inner=within)
 
     def offset(self, builder: ProgramBuilder, name: str, slot: ScalarValue) -> Scalar:
         """Return the byte offset of slot ``slot`` (u32)."""

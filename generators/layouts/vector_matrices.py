@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from generators.layouts.inner_arrays import InnerArrays
 from generators.numerics.formats import finite, signalling_nans
 from generators.program.builder import ProgramBuilder
 from generators.program.cooperative_vectors import VECTOR_ALIGNMENT
 from generators.program.memory import MATRIX_ALIGNMENT, Array, Pointee
 from generators.program.vector_builder import VectorBuilder
 from generators.types import ComponentType, ConversionCommand, StorageClass, VectorMatrixLayout
+from generators.windows import Window, Windows
+
+_FAR = 1 << 20
+"""The distance from the start beyond which a case does not have all bytes before the first matrix."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,8 @@ class VectorMatrices:
         first: bytes before the first matrix, a multiple of 64; 0 in an optimal layout.
         padding: bytes between rows (columns) beyond the minimum, a multiple of 16; without meaning in an optimal layout.
         command: the command that converts them to an optimal layout.
+        stagger: how much longer the stride of each matrix is than that of the one before, in bytes, a multiple of 16.
+        apart: bytes after each matrix that belong to none, a multiple of 64.
     """
 
     component: ComponentType
@@ -38,6 +45,8 @@ class VectorMatrices:
     first: int = 0
     padding: int = 0
     command: ConversionCommand = "device"
+    stagger: int = 0
+    apart: int = 0
 
     @property
     def lines(self) -> tuple[int, int]:
@@ -47,13 +56,14 @@ class VectorMatrices:
 
     @property
     def stride(self) -> int:
-        """Distance from a row (column) to the next, in bytes."""
+        """Distance from a row (column) of the first matrix to the next, in bytes."""
         return -(-self.lines[1] * self.component.bytes // VECTOR_ALIGNMENT) * VECTOR_ALIGNMENT + self.padding
 
     @property
     def pitch(self) -> int:
         """Distance from a matrix to the next in bytes, unless the device decides it."""
-        return -(-self.lines[0] * self.stride // MATRIX_ALIGNMENT) * MATRIX_ALIGNMENT
+        longest = self.stride + (self.count - 1) * self.stagger
+        return -(-self.lines[0] * longest // MATRIX_ALIGNMENT) * MATRIX_ALIGNMENT + self.apart
 
     @property
     def bytes(self) -> int:
@@ -62,10 +72,34 @@ class VectorMatrices:
             return self.count * self.rows * self.columns * self.component.bytes
         return self.first + self.count * self.pitch
 
+    @property
+    def held(self) -> int:
+        """Number of bytes that a subcase has: if the first matrix is far from the start, those around the matrices, and as many at the
+        start, where a shorter offset leads."""
+        return self.bytes if self._windows is None else self._windows.bytes
+
+    @property
+    def _windows(self) -> Windows | None:
+        if self.first <= _FAR:
+            return None
+        begin = self.first - MATRIX_ALIGNMENT
+        around = self.bytes - begin
+        return Windows(self.bytes, (Window(0, around), Window(begin, around)))
+
     def declare(
-        self, builder: ProgramBuilder, name: str, storage: StorageClass = StorageClass.STORAGE_BUFFER, pointee: Pointee | None = None
+        self,
+        builder: ProgramBuilder,
+        name: str,
+        storage: StorageClass = StorageClass.STORAGE_BUFFER,
+        pointee: Pointee | None = None,
+        inner: InnerArrays | None = None,
+        more: int = 0,
     ) -> Array:
         """Declare the array; its elements have the component type unless ``pointee`` is given.
+
+        Args:
+            inner: the inner arrays that contain the matrices, unless the device decides their layout.
+            more: bytes after the matrices.
 
         Raises:
             GeneratorError: the array is not a whole number of pointees.
@@ -76,7 +110,10 @@ class VectorMatrices:
             form = self.component, rows, columns, self.layout, self.count
             return vectors.opaque(name, *form, storage=storage, pointee=pointee, command=self.command)
         element = Pointee(self.component) if pointee is None else pointee
-        return builder.array(name, element, self.bytes // element.bytes, storage, "input")
+        within = None if inner is None else inner.declared(self.bytes, self.pitch, element.bytes)
+        return builder.declare(
+            Array(name, element, (self.bytes + more) // element.bytes, storage, "input", inner=within, windows=self._windows)
+        )
 
     def contents(self, matrices: np.ndarray, rng: np.random.Generator, nan: bool = True) -> np.ndarray:
         """Return the contents of the array, uint8, with random bytes around rows (columns); for floats, they are finite numbers. NaN may
@@ -86,6 +123,10 @@ class VectorMatrices:
             matrices: (count, rows, columns), of the component's dtype.
             nan: whether half of the rows (columns), including the very first, have NaN beside them; otherwise none has.
         """
+        if self._windows is not None:
+            near = replace(self, first=MATRIX_ALIGNMENT).contents(matrices, rng, nan)
+            # Other finite numbers: the same matrices in reverse, without their offset.
+            return np.concatenate([near.view(self.component.bits_dtype)[::-1].copy().view(np.uint8), near])
         transposed = self.transpose or self.layout is VectorMatrixLayout.COLUMN_MAJOR
         stored = np.ascontiguousarray(matrices.transpose(0, 2, 1) if transposed else matrices)
         if self.layout.is_optimal:
@@ -97,7 +138,8 @@ class VectorMatrices:
         data = stored.view(np.uint8).reshape(self.count, lines, -1)
         for matrix, first in enumerate(range(self.first, self.bytes, self.pitch)):
             # A view of whole rows (columns), with the bytes that follow each.
-            whole = contents[first : first + lines * self.stride].reshape(lines, self.stride)
+            stride = self.stride + matrix * self.stagger
+            whole = contents[first : first + lines * stride].reshape(lines, stride)
             if self.component.is_float and self.component.bits > 8:
                 padding = np.ascontiguousarray(whole[:, length * self.component.bytes :]).view(self.component.bits_dtype)
                 beside = (rng.random((lines, 1)) < 0.5) | ((np.arange(lines)[:, None] == 0) & (matrix == 0))

@@ -29,6 +29,11 @@ _VIEWS: Mapping[str, ViewUse] = MappingProxyType(
         "permuted": ViewUse(permuted=True),
         "clip": ViewUse(clipped=True),
         "permuted_clip": ViewUse(permuted=True, clipped=True),
+        "rows": ViewUse(own="rows"),
+        "columns": ViewUse(own="columns"),
+        "again": ViewUse(own="again"),
+        "rows_clip": ViewUse(clipped=True, own="rows"),
+        "columns_clip": ViewUse(clipped=True, own="columns"),
     }
 )
 
@@ -56,7 +61,12 @@ class BlockedTensorLoad(OneTensor):
     )
     mode: ClampMode = parameter("the clamp mode of the layout", default="undefined", labels=CLAMP_MODES, applies=_goes_out)
     setting: BlockSetting = parameter("when the block size is set", default="before", labels=_SETTINGS)
-    view: ViewUse = parameter("the tensor view of the load", default="none", labels=_VIEWS)
+    view: ViewUse = parameter(
+        "the tensor view of the load; rows, columns, again: one with its own dimensions, which interleaves rows, interleaves columns, or "
+        "repeats rows",
+        default="none",
+        labels=_VIEWS,
+    )
     storage: StorageClass = parameter("where the tensor is", default="storage_buffer", labels=BUFFERS)
     then: Literal["store", "muladd"] = parameter("what is done with the matrix", default="store")
 

@@ -34,3 +34,8 @@ MASKS: Mapping[str, Masks | None] = MappingProxyType(
     }
 )
 """``none`` has no memory operands at all; ``explicit_none`` has an empty mask."""
+
+EXTRAS: Mapping[str, MemoryAccess] = MappingProxyType(
+    {"none": MemoryAccess.NONE, "volatile": MemoryAccess.VOLATILE, "nontemporal": MemoryAccess.NONTEMPORAL}
+)
+"""Operands beside the ones that make accesses available and visible."""

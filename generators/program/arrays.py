@@ -44,11 +44,13 @@ class AtomicAdd(Operation):
 class AtomicOr(InvocationOperation):
     """OpAtomicOr: element ``index`` of ``array``, a storage buffer of integers, gets the bits of ``value`` in addition to its own.
 
-    The semantics are Relaxed at queue family scope. The order and repetition of such operations do not affect the final bits. ``result`` is
-    the previous value of the element, if no other invocation names the element; None if nothing uses it.
+    The scope is the queue family. The order and repetition of such operations do not affect the final bits. ``result`` is the previous
+    value of the element, if no other invocation names the element; None if nothing uses it. ``ordered``: with AcquireRelease semantics,
+    else Relaxed.
     """
 
     array: Array
     index: ScalarValue
     value: ScalarValue
     result: Scalar | None = None
+    ordered: bool = False

@@ -18,7 +18,7 @@ from generators.program.elementwise import MatrixArithmetic, MatrixNegate, Matri
 from generators.program.float_controls import FloatControl
 from generators.program.functions import Argument, Call, Function
 from generators.program.load_store import MatrixLoad, MatrixStore, MemoryLayout, MemoryOperand
-from generators.program.memory import Array, OpaqueMatrices, Pointee, Role
+from generators.program.memory import Array, Inner, OpaqueMatrices, Pointee, Role
 from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Computation, Effect, Hint, Operation, Result_co
 from generators.program.pointers import ElementPointer, PointerLoad, PointerStore, pointer_type
@@ -110,9 +110,10 @@ class ProgramBuilder:
         array_stride: int | None = None,
         pointer_stride: int | None = None,
         opaque: OpaqueMatrices | None = None,
+        inner: Inner | None = None,
     ) -> Array:
         """Declare an array of ``length`` elements."""
-        return self.declare(Array(name, pointee, length, storage, role, array_stride, pointer_stride, opaque=opaque))
+        return self.declare(Array(name, pointee, length, storage, role, array_stride, pointer_stride, opaque=opaque, inner=inner))
 
     def declare(self, array: Array) -> Array:
         """Declare an array."""
@@ -369,7 +370,7 @@ class ProgramBuilder:
 
     def exit(
         self,
-        kind: Literal["return", "break", "continue"],
+        kind: Literal["return", "discard", "break", "continue"],
         condition: Condition,
         body: Sequence[Operation] = (),
         returned: AnyValue | Operand | None = None,

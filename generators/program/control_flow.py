@@ -114,16 +114,18 @@ class Branch(Operation):
 
 @dataclass(frozen=True)
 class Arm(Part):
-    """One arm of a switch: ``body`` runs for each of ``literals``."""
+    """One arm of a switch: ``body`` runs for each of ``literals``. If the arm ``continues``, the next iteration of the loop then begins, as
+    after an Exit; the switch must be among the loop's own operations."""
 
     literals: tuple[int, ...]
     body: tuple[Operation, ...]
+    continues: bool = False
 
 
 @dataclass(frozen=True)
 class Switch(Operation):
-    """Runs the arm that has ``selector`` (u32) among its literals, or ``default`` if there is none. ``merged`` has sources for the arms in
-    order and last for the default."""
+    """Runs the arm that has ``selector`` (u32) among its literals, or ``default`` if there is none. ``merged`` has sources for the arms
+    that do not continue, in order, and last for the default."""
 
     selector: ScalarValue
     arms: tuple[Arm, ...]
@@ -131,17 +133,30 @@ class Switch(Operation):
     merged: tuple[Merged, ...] = ()
     hint: Hint = "none"
 
+    @property
+    def continues(self) -> bool:
+        """Tell whether an arm begins the next iteration of a loop."""
+        return any(arm.continues for arm in self.arms)
+
 
 @dataclass(frozen=True)
 class Exit(Operation):
-    """If the condition holds, ``body`` runs, and then the program or the function ends (``return``), the loop ends (``break``), or its next
-    iteration begins (``continue``; both among the loop's own operations). After ``break`` and ``continue``, carried values have their
-    values from the start of the iteration. ``returned`` is the value of a return inside a function."""
+    """If the condition holds, ``body`` runs, and then the program or the function ends (``return``), a fragment's program ends without
+    further effects (``discard``, in the main function), the loop ends (``break``), or its next iteration begins (``continue``; both among
+    the loop's own operations). After ``break`` and ``continue``, carried values have their values from the start of the iteration.
+    ``returned`` is the value of a return inside a function."""
 
-    kind: Literal["return", "break", "continue"]
+    kind: Literal["return", "discard", "break", "continue"]
     condition: Condition
     body: tuple[Operation, ...] = ()
     returned: AnyValue | Operand | None = None
+
+
+def leaves_iteration(operation: Operation, *kinds: str) -> bool:
+    """Tell whether an operation may end the iteration of its loop in one of the ways ``kinds``: ``return``, ``break``, ``continue``."""
+    if isinstance(operation, Switch):
+        return operation.continues and "continue" in kinds
+    return isinstance(operation, Exit) and operation.kind in kinds
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ class MatrixInMemory(Part):
             operand out, which only an optimal layout allows (F-CV-1).
         transpose: whether the matrix is K x M in memory; a specialization constant is a u32 that is nonzero for true. It may be set only
             with an optimal layout (CV-MM-20, CV-MM-21).
+        inner: as for a CooperativeVectorLoad.
     """
 
     array: Array
@@ -37,16 +38,18 @@ class MatrixInMemory(Part):
     layout: VectorMatrixLayoutOperand
     stride: ScalarValue | None
     transpose: bool | Operand = False
+    inner: ScalarValue | None = None
 
 
 @dataclass(frozen=True)
 class BiasInMemory(Part):
     """A bias that an instruction reads: M elements starting at byte ``offset`` (a multiple of 16) of ``array``, whose pointee, a scalar,
-    does not matter (CV-MM-15)."""
+    does not matter (CV-MM-15). ``inner``: as for a CooperativeVectorLoad."""
 
     array: Array
     offset: ScalarValue
     interpretation: InterpretationOperand
+    inner: ScalarValue | None = None
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,10 @@ class OuterProductAccumulate(VectorOperation):
 @dataclass(frozen=True)
 class ReduceSumAccumulate(VectorOperation):
     """Each element i of the array of ``vector``'s component type (f16 or f32) that begins at byte ``offset`` (a multiple of 16) of
-    ``array`` grows by ``vector``[i], by an atomic add at Device scope (CV-RSA-01 to CV-RSA-03)."""
+    ``array`` grows by ``vector``[i], by an atomic add at Device scope (CV-RSA-01 to CV-RSA-03). ``inner``: as for
+    a CooperativeVectorLoad."""
 
     array: Array
     offset: ScalarValue
     vector: CooperativeVector
+    inner: ScalarValue | None = None

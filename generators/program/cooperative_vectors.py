@@ -22,12 +22,16 @@ VECTOR_ALIGNMENT = 16
 @dataclass(frozen=True)
 class CooperativeVectorLoad(VectorOperation):
     """``result`` is read from byte ``offset`` (u32 or s32, a multiple of 16) of ``array``, whose pointee does not matter (CV-LD-01,
-    CV-LD-02). The default scope of ``memory`` is the workgroup."""
+    CV-LD-02). The default scope of ``memory`` is the workgroup.
+
+    If ``array`` has inner arrays, the pointer leads to the inner array ``inner`` (u32), and ``offset`` counts from its start.
+    """
 
     result: CooperativeVector
     array: Array
     offset: ScalarValue
     memory: MemoryOperand | None = None
+    inner: ScalarValue | None = None
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class CooperativeVectorStore(VectorOperation):
     array: Array
     offset: ScalarValue
     memory: MemoryOperand | None = None
+    inner: ScalarValue | None = None
 
 
 @dataclass(frozen=True)

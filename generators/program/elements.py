@@ -111,3 +111,14 @@ class OthersCounted(Effect):
     index: int
     variable: Variable
     expected: ScalarValue
+
+
+@dataclass(frozen=True)
+class RepeatsCounted(Effect):
+    """Every invocation has added to element ``index`` of ``counter``, a buffer of u32, the number of pairs of equal components below
+    the length of the type in the matrix in ``variable``. All elements of the matrix differ, and each index accesses another one, so the sum
+    is 0 (KHR-LEN-02)."""
+
+    counter: Array
+    index: int
+    variable: Variable

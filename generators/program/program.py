@@ -133,6 +133,8 @@ class Subcase:
         name: unique in the case, for messages.
         inputs: contents of every ``input`` and ``inout`` array: uint8, one dimension, exactly ``Array.bytes`` long.
         operands: value of every operand whose source is ``push_constant`` or ``buffer``.
+        on_gpu: values of operands on a GPU, which replace ``operands`` there: for example many rounds instead of a few. They give the same
+            results.
         properties: facts that the input generator proved, for reports (for example ``{"margin_bits": 3.2}``).
     """
 
@@ -140,6 +142,7 @@ class Subcase:
     inputs: Mapping[str, np.ndarray]
     operands: Mapping[str, int] = field(default_factory=dict)
     properties: Mapping[str, Any] = field(default_factory=dict)
+    on_gpu: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -94,14 +94,27 @@ class VectorBuilder:
         return self._builder.arithmetic(name, "multiply", index, array.opaque.pitch)
 
     def load(
-        self, name: str, type_: CooperativeVectorType, array: Array, offset: ScalarValue, memory: MemoryOperand | None = None
+        self,
+        name: str,
+        type_: CooperativeVectorType,
+        array: Array,
+        offset: ScalarValue,
+        memory: MemoryOperand | None = None,
+        inner: ScalarValue | None = None,
     ) -> CooperativeVector:
-        """Load a vector from byte ``offset`` of ``array``."""
-        return self._builder.result_of(CooperativeVectorLoad(Value(name, type_), array, offset, memory))
+        """Load a vector from byte ``offset`` of ``array``, or of its inner array ``inner``."""
+        return self._builder.result_of(CooperativeVectorLoad(Value(name, type_), array, offset, memory, inner))
 
-    def store(self, vector: CooperativeVector, array: Array, offset: ScalarValue, memory: MemoryOperand | None = None) -> None:
-        """Store ``vector`` to byte ``offset`` of ``array``."""
-        self._builder.add(CooperativeVectorStore(vector, array, offset, memory))
+    def store(
+        self,
+        vector: CooperativeVector,
+        array: Array,
+        offset: ScalarValue,
+        memory: MemoryOperand | None = None,
+        inner: ScalarValue | None = None,
+    ) -> None:
+        """Store ``vector`` to byte ``offset`` of ``array``, or of its inner array ``inner``."""
+        self._builder.add(CooperativeVectorStore(vector, array, offset, memory, inner))
 
     def splat(self, name: str, type_: CooperativeVectorType, value: ScalarValue, replicated: bool = False) -> CooperativeVector:
         """Return a vector of one value."""
@@ -219,6 +232,6 @@ class VectorBuilder:
         """Accumulate the outer product of ``a`` and ``b`` into a matrix in memory."""
         self._builder.add(OuterProductAccumulate(array, offset, a, b, layout, interpretation, stride))
 
-    def reduce_sum(self, array: Array, offset: ScalarValue, vector: CooperativeVector) -> None:
-        """Accumulate the components of ``vector`` into an array in memory."""
-        self._builder.add(ReduceSumAccumulate(array, offset, vector))
+    def reduce_sum(self, array: Array, offset: ScalarValue, vector: CooperativeVector, inner: ScalarValue | None = None) -> None:
+        """Accumulate the components of ``vector`` into an array in memory, or into its inner array ``inner``."""
+        self._builder.add(ReduceSumAccumulate(array, offset, vector, inner))

@@ -68,6 +68,14 @@ class LastWorkgroupRan(Effect):
 
 
 @dataclass(frozen=True)
+class NothingStale(Effect):
+    """Every component of ``counts``, arrays of scalars, is 0, and all other arrays are as before: whatever the order of the workgroups,
+    which pass data on in turn, none of them has read old data, and the last one has restored the arrays."""
+
+    counts: tuple[Array, ...]
+
+
+@dataclass(frozen=True)
 class Window:
     """The place of a tile in an array of lines.
 

@@ -7,7 +7,15 @@ from generators.program.arrays import AtomicAdd
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.composites import CompositeExtract, CompositeInsert
 from generators.program.control_flow import Condition
-from generators.program.elements import COORDINATE, ComponentsPlaced, ComponentsUpdated, MatrixCoordinate, MatrixLength, OthersCounted
+from generators.program.elements import (
+    COORDINATE,
+    ComponentsPlaced,
+    ComponentsUpdated,
+    MatrixCoordinate,
+    MatrixLength,
+    OthersCounted,
+    RepeatsCounted,
+)
 from generators.program.scalars import ScalarConvert
 from generators.program.values import MatrixType, Scalar, ScalarValue, Value
 
@@ -50,6 +58,23 @@ def count_others(builder: ProgramBuilder, counted: OthersCounted) -> None:
                 before = Value(builder.fresh("others"), U32)
                 builder.add(AtomicAdd(before, counted.counter, builder.literal(counted.index), builder.literal(1)))
             builder.branch(Condition(value, "equal", counted.expected), (), other)
+
+
+def count_repeats(builder: ProgramBuilder, counted: RepeatsCounted) -> None:
+    """Count the pairs of equal components below the length of their type: an index that is too large finds a component again."""
+    type_ = counted.variable.type
+    assert isinstance(type_, MatrixType), "the variable holds a matrix"
+    with builder.stated(counted):
+        length, first, second = (Value(builder.fresh(name), U32) for name in ("length", "first", "second"))
+        builder.add(MatrixLength(length, type_))
+        with builder.loop(first, length, []):
+            value = builder.get_scalar(builder.fresh("value"), counted.variable, first)
+            with builder.loop(second, first, []):
+                with builder.arm() as equal:
+                    before = Value(builder.fresh("repeats"), U32)
+                    builder.add(AtomicAdd(before, counted.counter, builder.literal(counted.index), builder.literal(1)))
+                other = builder.get_scalar(builder.fresh("other"), counted.variable, second)
+                builder.branch(Condition(value, "equal", other), equal)
 
 
 def place_components(builder: ProgramBuilder, placed: ComponentsPlaced) -> None:

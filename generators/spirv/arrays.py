@@ -46,9 +46,9 @@ def emit_atomic_add(shader: Shader, operation: AtomicAdd) -> None:
 def emit_atomic_or(shader: Shader, operation: AtomicOr) -> None:
     """Emit OpAtomicOr."""
     place = shader.element(operation.array, shader.id(operation.index))
-    scope, relaxed = shader.u32(MemoryScope.QUEUE_FAMILY), shader.u32(0)
+    scope, order = shader.u32(MemoryScope.QUEUE_FAMILY), shader.u32(int(_ORDER) if operation.ordered else 0)
     value, result = shader.id(operation.value), None if operation.result is None else shader.define(operation.result)
-    shader.module.value(Op.AtomicOr, shader.pointee(operation.array), place, scope, relaxed, value, result=result)
+    shader.module.value(Op.AtomicOr, shader.pointee(operation.array), place, scope, order, value, result=result)
 
 
 def _memory_operands(shader: Shader, array: Array, writes: bool) -> tuple[int, ...]:

@@ -72,7 +72,7 @@ def emit_branch(shader: Shader, branch: language.Branch) -> None:
 
 @emits(language.Switch)
 def emit_switch(shader: Shader, switch: language.Switch) -> None:
-    """Emit a switch; each of its arms ends at the merge block."""
+    """Emit a switch. Its arms end at the merge block, or at the continue target of a loop."""
     module = shader.module
     labels = [module.new_id(f"case_{arm.literals[0]}") for arm in switch.arms]
     default, merge = module.new_id("default"), module.new_id("merge")
@@ -81,7 +81,14 @@ def emit_switch(shader: Shader, switch: language.Switch) -> None:
     selector = shader.id(switch.selector)
     module.instruction(Op.SelectionMerge, merge, _SELECTIONS[switch.hint])
     module.instruction(Op.Switch, selector, default, *pairs)
-    ends = [_arm(shader, label, arm.body, merge) for label, arm in zip(labels, switch.arms, strict=True)]
+    ends = []
+    for label, arm in zip(labels, switch.arms, strict=True):
+        if not arm.continues:
+            ends.append(_arm(shader, label, arm.body, merge))
+        elif shader.loops:
+            shader.loops[-1].skipped.append(_arm(shader, label, arm.body, shader.loops[-1].proceed))
+        else:
+            raise GeneratorError(Rule.EXIT_PLACE, "an arm continues outside a loop")
     ends.append(_arm(shader, default, switch.default, merge))
     shader.begin_block(merge)
     _merge(shader, switch.merged, ends)
@@ -99,6 +106,8 @@ def emit_exit(shader: Shader, operation: language.Exit) -> None:
     shader.emit(operation.body)
     if operation.kind == "return":
         emit_return(shader, operation.returned)
+    elif operation.kind == "discard":
+        module.instruction(Op.Kill)
     elif not shader.loops:
         raise GeneratorError(Rule.EXIT_PLACE, f"a {operation.kind} is outside a loop")
     elif operation.kind == "break":
@@ -164,7 +173,7 @@ def emit_loop(shader: Shader, loop: language.Loop) -> None:
     phis = [(type_id(shader, one.current.type), *map(shader.id, (one.current, one.initial, one.next))) for one in loop.carried]
     limit, start, step, index = shader.id(loop.limit), shader.id(loop.start), shader.id(loop.step), shader.define(loop.index)
     u32 = scalar(module, U32)
-    has_continue = any(isinstance(operation, language.Exit) and operation.kind == "continue" for operation in loop.body)
+    has_continue = any(language.leaves_iteration(operation, "continue") for operation in loop.body)
     header, inside, proceed, merge = (module.new_id(f"{loop.index.name}_{part}") for part in ("header", "body", "continue", "merge"))
     before, after = shader.block, module.new_id(f"{loop.index.name}_next")
     handed = [module.new_id() if has_continue else following for _, _, _, following in phis]

@@ -30,12 +30,12 @@ def emit_vector_matmul(shader: Shader, operation: CooperativeVectorMatMul) -> No
     words = [
         shader.define(operation.input),
         interpretation_id(shader, operation.interpretation),
-        shader.elements(matrix.array),
+        shader.elements(matrix.array, matrix.inner),
         offset_id(shader, matrix.offset),
         interpretation_id(shader, matrix.interpretation),
     ]
     if bias is not None:
-        words += [shader.elements(bias.array), offset_id(shader, bias.offset), interpretation_id(shader, bias.interpretation)]
+        words += [shader.elements(bias.array, bias.inner), offset_id(shader, bias.offset), interpretation_id(shader, bias.interpretation)]
     words += [shader.extent(operation.rows), shader.extent(operation.columns), layout_id(shader, matrix.layout)]
     words += [shader.boolean(matrix.transpose), *stride_ids(shader, matrix.layout, matrix.stride)]
     if operation.operands is not None:

@@ -36,5 +36,5 @@ def emit_outer_product(shader: Shader, operation: OuterProductAccumulate) -> Non
 def emit_reduce_sum(shader: Shader, operation: ReduceSumAccumulate) -> None:
     """Emit OpCooperativeVectorReduceSumAccumulateNV."""
     shader.module.require(Capability.CooperativeVectorTrainingNV)
-    pointer, offset = shader.elements(operation.array), offset_id(shader, operation.offset)
+    pointer, offset = shader.elements(operation.array, operation.inner), offset_id(shader, operation.offset)
     shader.module.instruction(Op.CooperativeVectorReduceSumAccumulateNV, pointer, offset, shader.define(operation.vector))

@@ -35,7 +35,7 @@ def emit_vector_load(shader: Shader, load: CooperativeVectorLoad) -> None:
     shader.module.value(
         Op.CooperativeVectorLoadNV,
         shader.vector_type(load.result.type),
-        shader.elements(load.array),
+        shader.elements(load.array, load.inner),
         offset_id(shader, load.offset),
         *memory_operands(shader, load.array, VECTOR_ALIGNMENT, load.memory, int(MemoryScope.WORKGROUP), writes=False),
         result=shader.define(load.result),
@@ -47,7 +47,7 @@ def emit_vector_store(shader: Shader, store: CooperativeVectorStore) -> None:
     """Emit OpCooperativeVectorStoreNV."""
     shader.module.instruction(
         Op.CooperativeVectorStoreNV,
-        shader.elements(store.array),
+        shader.elements(store.array, store.inner),
         offset_id(shader, store.offset),
         shader.define(store.vector),
         *memory_operands(shader, store.array, VECTOR_ALIGNMENT, store.memory, int(MemoryScope.WORKGROUP), writes=True),

@@ -12,7 +12,18 @@ from generators.program.memory import Array, Inner
 from generators.program.operation import Operation
 from generators.program.program import LOCAL_SIZE_CONSTANT_ID, LOCAL_SIZE_Y_CONSTANT_ID, LOCAL_SIZE_Z_CONSTANT_ID, Program
 from generators.program.reading import Reading
-from generators.program.values import AnyValue, CooperativeVectorType, Extent, MatrixType, Operand, PointerType, Selected, Value
+from generators.program.values import (
+    AnyValue,
+    CooperativeVectorType,
+    Extent,
+    MatrixType,
+    Operand,
+    PointerType,
+    ScalarValue,
+    Selected,
+    Value,
+    extent,
+)
 from generators.program.walking import flattened
 from generators.program.workgroup import Barrier
 from generators.spirv.declarations import (
@@ -171,8 +182,8 @@ class Shader:
         module, shape = self.module, self.program.shape
         x, y, z = self.local_size
         total = x
-        for extent, id_ in ((shape.y, y), (shape.z, z)):
-            if extent > 1:
+        for size, id_ in ((shape.y, y), (shape.z, z)):
+            if size > 1:
                 total = module.value(Op.IMul, scalar(module, U32), total, id_)
         return total
 
@@ -353,8 +364,8 @@ class Shader:
         result = self._arrays[array.name] = _ArrayBase(at.base, at.storage, self._element_pointer(array), block)
         return result
 
-    def elements(self, array: Array) -> int:
-        """Return a pointer to ``array`` as a whole, which has the type of an array."""
+    def elements(self, array: Array, inner: ScalarValue | None = None) -> int:
+        """Return a pointer to ``array`` as a whole, or to its inner array ``inner``; the pointee is an array."""
         at = self._base(array)
         if array.is_untyped or array.block is not None:
             raise GeneratorError(
@@ -363,8 +374,12 @@ class Shader:
         if at.storage is StorageClass.Workgroup:
             return at.base
         base = self.base(array) if at.storage is StorageClass.PhysicalStorageBuffer else at.base
-        type_ = pointer(self.module, at.storage, self._array_type(array))
-        return self.module.value(Op.AccessChain, type_, base, self.u32(0))
+        if array.inner is None or inner is None:
+            type_ = pointer(self.module, at.storage, self._array_type(array))
+            return self.module.value(Op.AccessChain, type_, base, self.u32(0))
+        type_ = pointer(self.module, at.storage, self._inner_elements(array, array.inner, self.pointee(array)))
+        member = (self.u32(1),) if array.inner.head else ()
+        return self.module.value(Op.AccessChain, type_, base, self.u32(0), self.id(inner), *member)
 
     def is_shared(self, array: Array) -> bool:
         """Tell whether invocations pass elements of ``array`` to each other across barriers. Its accesses must then not be private:
@@ -401,8 +416,8 @@ class Shader:
         if shape.local_size == "x_constant":
             return x, self.u32(shape.y), self.u32(shape.z)
         further = []
-        for name, constant_id, extent in (("y", LOCAL_SIZE_Y_CONSTANT_ID, shape.y), ("z", LOCAL_SIZE_Z_CONSTANT_ID, shape.z)):
-            id_ = module.new_constant(Op.SpecConstant, u32, extent + 1, name=f"local_size_{name}")
+        for name, constant_id, size in (("y", LOCAL_SIZE_Y_CONSTANT_ID, shape.y), ("z", LOCAL_SIZE_Z_CONSTANT_ID, shape.z)):
+            id_ = module.new_constant(Op.SpecConstant, u32, size + 1, name=f"local_size_{name}")
             module.decorate(id_, Decoration.SpecId, constant_id)
             further.append(id_)
         return x, further[0], further[1]
@@ -527,7 +542,11 @@ class Shader:
                 raise GeneratorError(
                     Rule.EXPLICIT_LAYOUT, f"array {array.name}: untyped pointers and aliases need an explicit layout; give the block"
                 )
-            type_, block = module.type(Op.TypeArray, self.pointee(array), self.extent(array.length)), 0
+            element, length = self.pointee(array), self.extent(array.length)
+            if array.inner is not None:
+                element = module.type(Op.TypeArray, element, self.u32(array.inner.length))
+                length = self.u32(extent(array.length) // array.inner.pitch)
+            type_, block = module.type(Op.TypeArray, element, length), 0
         else:
             type_ = block = self._shared_block(array)
         if array.pointers == "untyped_variable":
@@ -556,7 +575,7 @@ class Shader:
     def _inner_array(self, array: Array, inner: Inner, element: int) -> int:
         """Return the type of an inner array, or of the struct that contains it."""
         module, size = self.module, array.pointee.bytes
-        members = with_stride(module, size, Op.TypeArray, element, self.u32(inner.length))
+        members = self._inner_elements(array, inner, element)
         if not inner.head:
             return members
         head = with_stride(module, U32.bytes, Op.TypeArray, scalar(module, U32), self.u32(inner.head * size // U32.bytes))
@@ -564,6 +583,10 @@ class Shader:
         for i, offset in enumerate((0, inner.head * size)):
             module.decorate_member(struct, i, Decoration.Offset, offset)
         return struct
+
+    def _inner_elements(self, array: Array, inner: Inner, element: int) -> int:
+        """Return the type of an inner array."""
+        return with_stride(self.module, array.pointee.bytes, Op.TypeArray, element, self.u32(inner.length))
 
     def _array_block(self, array: Array) -> int:
         return self._block(f"{array.name}_block", [("elements", self._array_type(array), 0)], read_only=array.role == "input")

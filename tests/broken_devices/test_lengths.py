@@ -15,9 +15,9 @@ from tests.broken_devices.smoke import noticed, wrong
 TODAY = ("llvmpipe", "nvidia-h200")
 
 
-def lengths(change) -> Faults:
+def lengths(change, beyond=None) -> Faults:
     """Return a fault that makes ``change`` compute each length from the right length and the previously requested one (None if there is
-    none)."""
+    none). ``beyond`` is the fault of loads, which by default read zeros from components that do not exist."""
     asked: list[tuple[object, list]] = []
 
     def fault(right):
@@ -36,7 +36,7 @@ def lengths(change) -> Faults:
 
         return handler
 
-    return Faults({Op.CooperativeMatrixLengthKHR: fault, Op.Load: reading_zeros, Op.Store: writing_nothing})
+    return Faults({Op.CooperativeMatrixLengthKHR: fault, Op.Load: beyond or reading_zeros, Op.Store: writing_nothing})
 
 
 def reading_zeros(right):
@@ -50,6 +50,22 @@ def reading_zeros(right):
                 return run()
             except Violation:
                 return np.zeros(machine.lanes, type_.dtype)
+
+        return broken
+
+    return handler
+
+
+def repeating(right):
+    """Read from components that do not exist what the same instruction read before: the previous component, in a loop over all."""
+
+    def handler(translation, words):
+        run, read = right(translation, words), []
+
+        def broken():
+            with suppress(Violation):
+                read[:] = [run()]
+            return read[0]
 
         return broken
 
@@ -74,6 +90,11 @@ def writing_nothing(right):
 @pytest.mark.parametrize("profile", TODAY)
 def test_a_length_too_large_by_one(profile):
     assert noticed("elements", wrong(profile, lengths(lambda right, _: right + 1)), lengths="three")
+
+
+@pytest.mark.parametrize("profile", TODAY)
+def test_a_length_too_large_by_one_where_the_component_beyond_repeats_another(profile):
+    assert noticed("elements", wrong(profile, lengths(lambda right, _: right + 1, repeating)), lengths="three")
 
 
 @pytest.mark.parametrize("profile", TODAY)

@@ -13,6 +13,7 @@ from cts.defects.glossary import glossary
 from cts.defects.known import known_defects
 from cts.devices.holder import DeviceHolder
 from cts.diagnosis.quoted_requirement import of_defects, requirement
+from cts.diagnosis.shown import BEYOND, outcome_of
 from cts.engine.runner import judge
 from cts.kinds.kernel import arrange
 from cts.verdict.verdict import Verdict
@@ -21,7 +22,7 @@ from generators.errors import GeneratorError
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.program.reading import language
 from tests.broken_devices.null_device import NullDevice
-from tests.families.evidence import BEYOND, chosen, outcome_of
+from tests.families.evidence import chosen
 from tests.suite import casebook
 
 

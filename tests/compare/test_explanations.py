@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from cts.diagnosis.diagnose import diagnose
+from cts.diagnosis.shown import outcome_of, prepared
 from cts.verdict.compare import compare
 from cts.verdict.elements import gather, scatter
 from cts.verdict.expected import Exact, Expected, one_set
 from cts.verdict.failure import Match, explanations
 from generators.casebook import build, find_case
-from tests.families.blind_spots import prepared
-from tests.families.evidence import outcome_of
 from tests.suite import casebook
 
 ONE = Match("a.one", "one", explains=3, failing=4)

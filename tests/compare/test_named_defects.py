@@ -8,12 +8,13 @@ import pytest
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.known import known_defects
 from cts.diagnosis.diagnose import diagnose
+from cts.diagnosis.shown import BEYOND, outcome_of
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare, compare_quality
 from cts.verdict.expected import as_expected
 from cts.verdict.failure import Fit
 from cts.verdict.poison import initial_contents
-from tests.families.evidence import BEYOND, chosen, outcome_of, parts
+from tests.families.evidence import chosen, parts
 
 WHOLE = (Fit.ALL, Fit.BEYOND_ARRAY)
 """The explanation fits all returned bytes, or all that do not depend on memory beyond an array."""

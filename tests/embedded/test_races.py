@@ -81,6 +81,10 @@ def test_a_subgroup_barrier_orders_a_subgroup_only(result, forbidden) -> None:
     assert forbidden(hand_over(barrier(scope="%u32_3"), distance=4), output=32, subgroups=2).rule == "KHR-MEM-01"
 
 
+def test_a_barrier_whose_memory_scope_is_the_invocation_orders_nothing(forbidden) -> None:
+    assert forbidden(hand_over(f"OpControlBarrier %u32_2 %u32_4 %u32_{EVERYTHING}\n")).rule == "KHR-MEM-01"
+
+
 def test_a_fence_before_a_barrier_adds_its_semantics(result) -> None:
     fence = f"OpMemoryBarrier %u32_2 %u32_{EVERYTHING}\nOpControlBarrier %u32_2 %u32_2 %u32_{ACQUIRE_RELEASE | UNIFORM}"
     assert result(hand_over(fence), output=16).tolist() == [1, 0, 3, 2]

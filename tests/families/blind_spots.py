@@ -15,19 +15,11 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from cts.defects.defect import Defect
-from cts.defects.evaluation import evaluate_defect
 from cts.defects.known import known_defects
-from cts.reference.evaluate import evaluate
-from cts.verdict.compare import is_permitted
-from cts.verdict.expected import Expected
-from cts.verdict.poison import initial_contents
-from generators.casebook import CaseKind, Tier, build
+from cts.diagnosis.shown import Prepared, changes, prepared
+from generators.casebook import CaseKind, Tier
 from generators.errors import GeneratorError
-from generators.program.program import Program, Subcase
-from tests.families.evidence import BEYOND, outcome_of
 from tests.families.unseen_defects import why_unseen
 from tests.suite import casebook, programs
 
@@ -42,30 +34,12 @@ class Blind:
     example: str
 
 
-Prepared = tuple[Program, Subcase, Expected, dict[str, np.ndarray]]
-"""A subcase, its expected results, and its initial buffers."""
-
-
-def prepared(case, program) -> list[Prepared]:
-    """Return every subcase of a case with its expected results."""
-    found = []
-    for one in program.all:
-        for subcase in build(case).subcases(one):
-            expected = evaluate(one, subcase)
-            found.append((one, subcase, expected, initial_contents(one, subcase, expected)))
-    return found
-
-
 def is_shown(defect: Defect, at: Prepared) -> bool:
     """Return whether a device with the defect fails the subcase."""
-    program, subcase, expected, before = at
     try:
-        with np.errstate(all="ignore"):
-            broken = evaluate_defect(program, subcase, defect.substitutes, beyond=BEYOND)
+        return changes(defect, at)
     except (GeneratorError, LookupError, ValueError):
         return True
-    outputs = {**before, **outcome_of(program, broken, before).outputs}
-    return not is_permitted(program, expected, before, outputs)
 
 
 def blind_spots(name: str, tier: Tier) -> list[Blind]:
@@ -82,7 +56,7 @@ def blind_spots(name: str, tier: Tier) -> list[Blind]:
             kind = defect.kind
             if kind in shown or why_unseen(name, defect):
                 continue
-            places = places or prepared(case, program)
+            places = places or list(prepared(case, program))
             if any(is_shown(defect, at) for at in places):
                 shown.add(kind)
                 hidden.pop(kind, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,14 +11,12 @@ from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import ParameterValue
 from cts.defects.known import known_defects
+from cts.diagnosis.shown import BEYOND, outcome_of
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
-from cts.verdict.elements import scatter
-from cts.verdict.expected import Expected
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, find_case
 from generators.errors import GeneratorError
-from generators.kernel import Outcome
 from generators.program.program import Program, Subcase
 from tests.suite import casebook
 
@@ -42,24 +40,12 @@ class Evidence:
     is_visible: bool
 
 
-BEYOND = 0x5A
-"""The byte that a defect's loads return beyond an array."""
-
-
 def parts(case_id: str) -> tuple[Program, list[Subcase]]:
     """Return the program of a case, and its subcases."""
     case = find_case(casebook(), case_id)
     built = build(case)
     program = built.program
     return program, built.subcases()
-
-
-def outcome_of(program: Program, expected: Expected, before: Mapping[str, np.ndarray]) -> Outcome:
-    """Return the buffers of a device with the results ``expected``."""
-    outputs = {name: data.copy() for name, data in before.items()}
-    for placed in expected.placed:
-        scatter(outputs[placed.array], placed.offsets, placed.expected.bits)
-    return Outcome({array.name: outputs[array.name] for array in program.arrays if array.role in ("output", "inout")})
 
 
 def is_seen(program: Program, subcase: Subcase, defect: Defect) -> bool:

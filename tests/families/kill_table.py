@@ -33,13 +33,14 @@ from pathlib import Path
 from cts.defects.glossary import glossary
 from cts.defects.known import known_defects
 from cts.devices.device import Device
+from cts.diagnosis.shown import prepared
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
 from generators.casebook import Case, CaseKind, Tier, build, expand
 from generators.dispatch import kernel
 from generators.program.program import Program
 from generators.spirv.emit import emit
-from tests.families.blind_spots import is_shown, prepared
+from tests.families.blind_spots import is_shown
 from tests.families.conversion_spans import FAMILY as CONVERSIONS
 from tests.families.conversion_spans import conversion_kill_table
 from tests.suite import casebook
@@ -98,7 +99,7 @@ def kill_table(name: str, choice: Choice) -> list[Line]:
             continue
         possible.update({defect.kind for defect in defects})
         sought = [defect for defect in defects if not choice.enough or shown[defect.kind] < choice.enough]
-        places = prepared(case, program) if sought else []
+        places = list(prepared(case, program)) if sought else []
         seen: dict[str, bool] = {}
         for defect in sought:
             if not seen.get(defect.kind):

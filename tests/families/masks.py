@@ -22,12 +22,13 @@ from types import MappingProxyType
 from cts.defects.defect import Defect
 from cts.defects.glossary import EVERY, glossary
 from cts.defects.known import known_defects
+from cts.diagnosis.shown import prepared
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
 from cts.verdict.known_failures import KnownFailure, load_files
 from generators.casebook import Case, CaseKind, Tier
 from generators.program.program import Program
-from tests.families.blind_spots import is_shown, prepared
+from tests.families.blind_spots import is_shown
 from tests.families.kill_table import is_supported
 from tests.suite import REPOSITORY, casebook, programs
 
@@ -73,7 +74,7 @@ def _cases(name: str, tier: Tier, driver: str, known: bool) -> Iterator[tuple[Ca
 
 def _shown(case: Case, program: Program, defects: Mapping[str, Sequence[Defect]]) -> set[str]:
     """Return the kinds that a case shows. ``defects`` are the defects of each kind."""
-    places = prepared(case, program) if defects else []
+    places = list(prepared(case, program)) if defects else []
     return {kind for kind, alike in defects.items() if any(is_shown(defect, at) for defect in alike for at in places)}
 
 

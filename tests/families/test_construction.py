@@ -11,6 +11,7 @@ from cts.defects.construction import construction_defects
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.known import known_defects
 from cts.diagnosis.diagnose import diagnose
+from cts.diagnosis.shown import outcome_of
 from cts.reference.evaluate import evaluate
 from cts.reference.values import MatrixValue
 from cts.verdict.compare import compare
@@ -20,7 +21,7 @@ from generators.kernel import Outcome
 from generators.numerics.formats import denormals, values
 from generators.types import Use
 from tests.broken_rules import breaks
-from tests.families.evidence import chosen, outcome_of
+from tests.families.evidence import chosen
 from tests.suite import casebook
 
 STORED = (

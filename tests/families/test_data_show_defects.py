@@ -4,12 +4,13 @@ import pytest
 
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.known import known_defects
+from cts.diagnosis.shown import outcome_of
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare, compare_quality
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, expand, find_case
 from generators.types import Layout
-from tests.families.evidence import chosen, outcome_of, parts, seen, unseen
+from tests.families.evidence import chosen, parts, seen, unseen
 from tests.suite import casebook
 
 LOAD_STORE = (

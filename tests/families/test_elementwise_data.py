@@ -5,12 +5,13 @@ import pytest
 from cts.defects.constants import constant_defects
 from cts.defects.elementwise import elementwise_defects
 from cts.defects.evaluation import evaluate_defect
+from cts.diagnosis.shown import outcome_of
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare, compare_quality
 from cts.verdict.poison import initial_contents
 from generators.casebook import expand
 from generators.types import Scope, Use
-from tests.families.evidence import outcome_of, parts, seen, unseen
+from tests.families.evidence import parts, seen, unseen
 from tests.suite import casebook
 
 CASE = "elementwise[component:{}/shape:{}/operation:{}/form:{}/source:{}/decoration:{}]"

@@ -8,6 +8,7 @@ import pytest
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.float_controls import float_control_defects
 from cts.defects.glossary import glossary
+from cts.diagnosis.shown import prepared
 from cts.embedded.faults import Faults
 from cts.embedded.module.float_controls import Corrections, corrections
 from cts.verdict.compare import compare_quality
@@ -20,7 +21,7 @@ from generators.numerics.formats import is_nan
 from generators.spirv.enumerants import ExecutionMode, Op
 from generators.types import COMPONENT_TYPES
 from tests.broken_devices.doubles import Broken, judged
-from tests.families.blind_spots import is_shown, prepared
+from tests.families.blind_spots import is_shown
 from tests.suite import casebook, programs
 
 TIER: Tier = "smoke"

@@ -13,6 +13,7 @@ import pytest
 from cts.defects.defect import Defect, every
 from cts.defects.known import known_defects
 from cts.devices.device import UndefinedBehaviour
+from cts.diagnosis.shown import outcome_of
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
 from cts.kinds.kernel import arrange
@@ -30,7 +31,7 @@ from generators.program.tensor_access import TensorLoad
 from generators.program.workgroup import Barrier
 from generators.spirv.emit import emit
 from generators.types import ClampMode
-from tests.families.evidence import chosen, is_seen, outcome_of, seen, unseen
+from tests.families.evidence import chosen, is_seen, seen, unseen
 from tests.suite import casebook
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -22,7 +22,7 @@ WITHOUT = {
         "CopyObject",
     },
     "plain memory without matrices": {"ArrayLoad", "ArrayStore", "AtomicAdd", "AtomicOr", "VectorComponentsStored"},
-    "only the exact number is right": {"OthersCounted", "SubgroupsStored"},
+    "only the exact number is right": {"NothingStale", "OthersCounted", "RepeatsCounted", "SubgroupsStored"},
 }
 """The operations that have no defects of their own, by the reason."""
 

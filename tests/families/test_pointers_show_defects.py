@@ -5,10 +5,11 @@ import pytest
 
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.known import known_defects
+from cts.diagnosis.shown import BEYOND, outcome_of
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
 from cts.verdict.poison import initial_contents
-from tests.families.evidence import BEYOND, chosen, outcome_of, parts
+from tests.families.evidence import chosen, parts
 
 SHOWN = {
     "pointer.stride_in_components": (

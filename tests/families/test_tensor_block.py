@@ -5,11 +5,12 @@ import pytest
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.tensor import tensor_defects
 from cts.defects.tensor_block import tensor_block_defects
+from cts.diagnosis.shown import outcome_of
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, find_case
-from tests.families.evidence import chosen, is_seen, outcome_of
+from tests.families.evidence import chosen, is_seen
 from tests.suite import casebook
 
 COORDINATES = "tensor_block.coordinates_exchanged"

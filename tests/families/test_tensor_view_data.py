@@ -6,13 +6,14 @@ import pytest
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.tensor_view import tensor_view_defects
 from cts.diagnosis.diagnose import diagnose
+from cts.diagnosis.shown import outcome_of
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
 from cts.verdict.poison import initial_contents
 from generators.casebook import Tier, build, expand, find_case
 from generators.errors import GeneratorError
 from generators.families.nv_cooperative_matrix2.tensor_view import geometry
-from tests.families.evidence import chosen, outcome_of, seen, unseen
+from tests.families.evidence import chosen, seen, unseen
 from tests.families.tensor_view_cases import view_case
 from tests.suite import casebook
 

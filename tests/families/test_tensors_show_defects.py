@@ -7,12 +7,13 @@ from cts.defects.evaluation import evaluate_defect
 from cts.defects.known import known_defects
 from cts.defects.tensor import tensor_defects
 from cts.diagnosis.diagnose import diagnose
+from cts.diagnosis.shown import BEYOND, outcome_of
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, expand, find_case
 from generators.errors import GeneratorError
-from tests.families.evidence import BEYOND, chosen, outcome_of, seen, unseen
+from tests.families.evidence import chosen, seen, unseen
 from tests.suite import casebook
 
 OVER = {"offset": "over", "mode": "constant", "clamp_value": "last"}

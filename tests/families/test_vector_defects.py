@@ -13,6 +13,7 @@ from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import EVERY, glossary
 from cts.defects.known import known_defects
 from cts.diagnosis.diagnose import diagnose
+from cts.diagnosis.shown import BEYOND, outcome_of
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
 from cts.verdict.poison import initial_contents
@@ -25,7 +26,6 @@ from generators.program.program import Program, Subcase
 from generators.program.values import CooperativeVectorType
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, VectorMatrixLayout
 from tests.agreement import agreed
-from tests.families.evidence import BEYOND, outcome_of
 from tests.reference.programs import as_bits, as_bytes
 from tests.reference.vector_programs import BUFFER, Lanes
 
@@ -35,12 +35,13 @@ INFERENCING, TRAINING = VectorMatrixLayout.INFERENCING_OPTIMAL, VectorMatrixLayo
 
 AREAS = ("cooperative_vector.", "vector_elementwise.", "vector_multiply.", "vector_training.")
 BY_FAMILIES = {
+    "cooperative_vector.array_stride_as_element",
     "vector_multiply.padding_read",
     "vector_training.last_workgroup_only",
     "vector_training.neighbour_changed",
     "vector_training.offset_of_first_invocation",
 }
-"""Defects that need NaN between rows, several workgroups, sums of an odd number of f16, or a target for each invocation."""
+"""Defects that need an ArrayStride, NaN between rows, several workgroups, sums of an odd number of f16, or a target for each invocation."""
 
 SUBJECT = {id_ for id_ in glossary().entries if id_.startswith(AREAS)} - BY_FAMILIES
 """The defects that the programs of this file show. Families show these as well, and the defects of composites."""
@@ -88,6 +89,7 @@ def integers() -> Lanes:
         lanes.stored(vectors.convert("wide", small, TYPES["s32"]), "wide_out")
         lanes.stored(vectors.convert("wide_unsigned", unsigned, TYPES["u32"]), "wide_unsigned_out")
         lanes.stored(vectors.convert("real", small, TYPES["f32"]), "real_out")
+        lanes.stored(vectors.convert("cast", small, TYPES["u8"]), "cast_out")
     return lanes
 
 

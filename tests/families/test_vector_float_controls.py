@@ -12,6 +12,7 @@ from cts.defects.float_controls import float_control_defects
 from cts.defects.glossary import glossary
 from cts.devices.device import VectorRow
 from cts.devices.holder import DeviceHolder
+from cts.diagnosis.shown import prepared
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.faults import Faults
 from cts.embedded.module.float_controls import Corrections, corrections
@@ -24,7 +25,7 @@ from generators.numerics.formats import is_nan
 from generators.spirv.enumerants import ExecutionMode, Op
 from generators.types import COMPONENT_TYPES
 from tests.broken_devices.doubles import Broken, judged
-from tests.families.blind_spots import is_shown, prepared
+from tests.families.blind_spots import is_shown
 from tests.suite import casebook, programs
 
 PLAIN = str.maketrans("[]", "()")

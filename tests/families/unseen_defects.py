@@ -197,6 +197,15 @@ UNSEEN = (
         "muladd",
     ),
     _asked(_of("multiply_add", "c_overwritten"), "operands that are used again are the subject of control_flow", "control_flow"),
+    *(
+        _excused(
+            _of(area, "operands_exchanged", "other_operator", "unchanged", *rest),
+            "differences from the expected values are squared and added: all are 0, of either sign, and so are their sums and products",
+            "memory_order",
+            "vector_memory_order",
+        )
+        for area, *rest in (("elementwise",), ("vector_elementwise", "rest_unchanged"))
+    ),
     _asked(
         _of("elementwise", "scalar_sign_dropped"), "scalars of real kernels are positive", "elementwise", "elementwise_muladd", "use_chain"
     ),
@@ -306,6 +315,11 @@ UNSEEN = (
         "composites are the subject of vector_composites and vector_variables",
         "vector_composites",
         "vector_variables",
+    ),
+    _nobody(
+        _of("specialization", "dimension_default_kept"),
+        "a packed input may have more components than it needs (CV-MM-07)",
+        name="components",
     ),
     _excused(
         _of("call", "arguments_exchanged"),

@@ -168,8 +168,8 @@ def pinned_missing(case: Any, asked: Any) -> Reason | None:
     return Reason(Code.MISSING_FEATURE.of("anything"), "feature anything") if Double.behaviour_of(case.id) == "foretold" else None
 
 
-def arrange(case: Any) -> Any:
-    plan = current["plan"] = real_arrange(case)
+def arrange(case: Any, on_gpu: bool = False) -> Any:
+    plan = current["plan"] = real_arrange(case, on_gpu=on_gpu)
     if Double.behaviour_of(current["id"]) == "quality":
         plan = current["plan"] = replace(plan, expected=tuple(map(lenient, plan.expected)))
     return plan

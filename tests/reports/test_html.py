@@ -127,6 +127,24 @@ def test_a_failure_page_has_what_the_driver_said(example, tmp_path):
     assert re.findall(r"<pre data-copy>(.*?)</pre>", section, re.DOTALL) == said
 
 
+def test_a_failure_page_shows_how_machine_code_made_the_element(example, tmp_path):
+    record = example.record("a[i:1]")
+    values = {"result": "v1 = 0x00000007", "sources": ["s4 = 0x00000007"]}
+    line = {"offset": 24, "code": "v_mov_b32 v1, s<4>", **values, "note": "seldom", "times": 3}
+    example.fail(
+        record, example.failure(2, 2, lambda row, _: row == 1) | {"machine": {"what": "stored by lane 5", "lines": [line], "more": True}}
+    )
+    write(example.write_journal(tmp_path, [record]), tmp_path)
+    (page,) = (tmp_path / "failures").iterdir()
+    text = page.read_text()
+    Page(text)
+    (row,) = re.findall(r"<tr><td class=\"n\"><code>0x0018</code>.*?</tr>", text)
+    shown = ("v_mov_b32 v1, s&lt;4&gt;", "the last of 3 times", "v1 = 0x00000007", "s4 = 0x00000007", "seldom")
+    assert all(part in row for part in shown)
+    assert "stored by lane 5" in text
+    assert "and more instructions" in text
+
+
 def test_a_failure_page_tells_how_to_run_the_case_again(pages):
     text = next(text for name, text in pages.items() if name.startswith("load_store"))
     id_ = words(re.search(r'<h1 class="id" data-copy>(.*?)</h1>', text).group(1))

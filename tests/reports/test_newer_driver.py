@@ -26,12 +26,13 @@ def runs(example, tmp_path):
         ("radv Mesa 26.2.6", "fail", "compiled", 1),
         ("radv Mesa 26.2.6", "unexpected_pass", "known_fail", 1),
         ("radv Mesa 26.3.0", "crash", "compiled", 1),
+        ("radv Mesa 26.3.0", "crash", "pass", 1),
         ("radv Mesa 26.3.0", "crash", "known_fail", 0),
         ("radv Mesa 26.3.0", "fail", "compiled", 0),
         ("radv Mesa 26.3.0", "unexpected_pass", "known_fail", 0),
     ],
 )
-def test_another_driver_fails_only_if_a_case_that_compiled_crashes(runs, driver, verdict, was, bad):
+def test_another_driver_fails_only_if_a_case_crashes_that_ended_well(runs, driver, verdict, was, bad):
     run, published = runs(driver, verdict, was)
     assert len(judge(run, published).bad) == bad
     assert main([str(run), str(published)]) == bool(bad)

@@ -14,6 +14,7 @@ from reports.picture import failing_array
 
 ENDED = {"started": "2027-03-01T12:00:00Z", "finished": "2027-03-01T12:01:00Z"}
 FALLBACK = "No Vulkan driver: the embedded device was judged instead."
+MODELLED = "RADV CHIP, Mesa 1, executed by a model of RDNA4: nothing about the chip"
 
 
 @pytest.fixture
@@ -22,7 +23,8 @@ def written(example, tmp_path):
         path = example.write_journal(tmp_path, records or [example.record("a[1]")], **(ENDED | meta))
         path.write_text(path.read_text() + raw)
         write(path, tmp_path)
-        return {name: (tmp_path / name).read_text() for name in ("summary.json", "summary.md", "junit.xml", "index.html")}
+        read = {name: (tmp_path / name).read_text() for name in ("summary.json", "summary.md", "junit.xml", "index.html")}
+        return read | {"pages": "".join(page.read_text() for page in (tmp_path / "failures").glob("*.html"))}
 
     return make
 
@@ -40,6 +42,15 @@ def test_a_run_on_the_fallback_device_says_so_first(written):
     assert reports["summary.md"].startswith(f"> **{FALLBACK}**\n")
     assert properties(reports["junit.xml"])["fallback"] == FALLBACK
     assert reports["index.html"].index(FALLBACK) < reports["index.html"].index("<h1>")
+
+
+def test_a_run_on_a_model_of_a_chip_says_so_wherever_it_is_introduced(written, example):
+    reports = written(example.record("a[1]", "fail"), example.record("b[1]"), modelled=MODELLED)
+    summary = json.loads(reports["summary.json"])
+    assert summary["context"]["modelled"] == MODELLED
+    assert summary["headline"]["title"].endswith("(on a model of the chip)")
+    assert properties(reports["junit.xml"])["modelled"] == MODELLED
+    assert all(MODELLED in reports[name] for name in ("summary.md", "index.html", "pages"))
 
 
 def test_a_run_in_which_nothing_ran_never_says_that_it_passed(written, example):

@@ -12,10 +12,11 @@ from reports.readme_table import ROOT, main, updated
 README = "before\n<!-- published runs -->\nold\n<!-- end of published runs -->\nafter\n"
 
 
-def publish(root, name, verdicts, **counts):
+def publish(root, name, verdicts, modelled="", **counts):
     folder = root / name
-    folder.mkdir()
-    meta = {"device": {"name": "Device", "driver": "driver 1"}, "tier": "smoke", "front_end": "spirv"}
+    folder.mkdir(parents=True)
+    device = {"name": "Device (CHIP), executed by a model" if modelled else "Device", "driver": "driver 1"}
+    meta = {"device": device, "tier": "smoke", "front_end": "spirv", "modelled": modelled}
     (folder / "summary.json").write_text(json.dumps({"verdicts": verdicts, **counts}))
     (folder / "meta.json").write_text(json.dumps(meta))
 
@@ -34,8 +35,22 @@ def test_a_specification_has_what_each_run_judged_of_it(tmp_path):
     publish(tmp_path, "one", {"pass": 7}, families=families, requirements=requirements)
     text, _ = updated("<!-- published specifications -->\n<!-- end of published specifications -->\n", tmp_path)
     assert "| SPV_KHR_cooperative_matrix | 95 | 1 requirements; 7 pass, 2 not_supported |" in text
-    assert "| SPV_NV_cooperative_vector | 97 | 0 requirements; 3 not_supported |" in text
+    assert "| SPV_NV_cooperative_vector | 101 | 0 requirements; 3 not_supported |" in text
     assert "| SPV_NV_cooperative_matrix2 | 90 | none |" in text
+
+
+def test_a_run_on_a_model_has_a_row_only_in_the_table_of_models(tmp_path):
+    publish(tmp_path / "executed", "chip", {"pass": 7}, "executed by a model")
+    text, _ = updated(README + README.replace("runs", "models"), tmp_path)
+    runs, _, models = text.partition("published models")
+    assert "chip" not in runs
+    assert "| [chip](../reports/published/executed/chip/summary.md) | Device (CHIP), executed by a model, driver 1 | 7 |" in models
+
+
+def test_a_run_on_a_model_is_refused_among_those_of_drivers(tmp_path):
+    publish(tmp_path, "chip", {"pass": 7}, "executed by a model")
+    with pytest.raises(CtsError):
+        updated(README, tmp_path)
 
 
 def test_text_around_the_table_stays(tmp_path):

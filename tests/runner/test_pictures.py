@@ -12,6 +12,7 @@ import pytest
 from cts.cli import main
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.tensor_view import tensor_view_defects
+from cts.diagnosis.shown import outcome_of
 from cts.journal.record import failure_of
 from cts.kinds.kernel import WrongSubcase, _failed, arrange
 from cts.pictures.drawing import NotDrawable, draw
@@ -23,7 +24,6 @@ from cts.verdict.failure import FailingMatrix, Failure, Mismatch
 from cts.verdict.tensor_map import NOWHERE, PartsDiffer, TensorMap
 from generators.casebook import build, find_case
 from reports.picture import failing_array
-from tests.families.evidence import outcome_of
 from tests.families.tensor_view_cases import view_case
 
 from .conftest import REPOSITORY

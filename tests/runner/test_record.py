@@ -24,6 +24,7 @@ from cts.journal.schema import WrongField
 from cts.journal.strict_json import NotJson, parse
 from cts.printable import printable
 from cts.verdict.failure import Bounds, EnvelopeBounds, FailingMatrix, Failure, Match, Mismatch, WrongElement
+from cts.verdict.machine import MachineLine, MachineWalk
 from cts.verdict.tensor_map import NOWHERE, TensorMap
 from cts.verdict.verdict import CaseResult, Try, Verdict
 from generators.types import COMPONENT_TYPES
@@ -134,6 +135,7 @@ WHOLE = Failure(
     replace(BYTES, kind="wrong value", elements=(ELEMENT,), matrix=MATRIX, requirement="KHR-MAD-04", position="F-CM2-4"),
     (Match("multiply_add.without_c", "d without C"),),
     TENSOR,
+    MachineWalk("stored by lane 0", (MachineLine(8, "v_mov_b32 v1, 0", "v1 = 0x00000000", ()),)),
 )
 TRY = Try(True, Verdict.FAIL, "", "", 0.0)
 EXAMPLE = CaseResult(id="a", family="a", verdict=Verdict.FAIL, tries=(TRY,), failures=(WHOLE,))
@@ -147,6 +149,8 @@ def test_the_fields_of_a_line_are_those_of_the_classes():
     assert set(failure) == (names(Failure) | names(Mismatch) | names(FailingMatrix)) - {"mismatch", "matrix", "unreadable"}
     assert set(failure["elements"][0]) == (names(WrongElement) | names(EnvelopeBounds)) - {"component", "bounds"}
     assert set(failure["tensor"]) == names(TensorMap)
+    assert set(failure["machine"]) == names(MachineWalk)
+    assert set(failure["machine"]["lines"][0]) == names(MachineLine)
     assert set(failure["matches"][0]) == {"id", "text"}
 
 
@@ -160,6 +164,8 @@ def test_the_page_about_results_documents_every_field():
         "failing array": failure,
         "wrong element": failure["elements"][0],
         "tensor": failure["tensor"],
+        "machine": failure["machine"],
+        "machine line": failure["machine"]["lines"][0],
         "try": record["tries"][0],
     }
     for name, fields_ in written.items():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
+from cts.diagnosis.shown import outcome_of
 from cts.reference.evaluate import evaluate, outcome, perform
 from cts.reference.state import State, initial_state
 from cts.verdict.compare import compare, compare_quality
@@ -20,7 +21,6 @@ from generators.program.memory import Pointee
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
 from generators.types import COMPONENT_TYPES, Layout, Scope
-from tests.families.evidence import outcome_of
 from tests.reference.programs import BUFFER, as_bits, as_bytes, matrix_type
 from tests.simulated_devices import ways
 from tests.suite import casebook

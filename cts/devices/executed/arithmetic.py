@@ -112,16 +112,6 @@ def added(a: Array, b: Array) -> Array:
     return odd(total, np.where(np.isfinite(error), error, 0.0))
 
 
-def subtracted(a: Array, b: Array) -> Array:
-    """Return a - b, rounded to odd."""
-    return added(a, -b)
-
-
-def multiplied(a: Array, b: Array) -> Array:
-    """Return a * b of narrower operands, which is exact."""
-    return a * b
-
-
 def fused(a: Array, b: Array, c: Array) -> Array:
     """Return a * b + c of narrower operands, rounded to odd."""
     return added(a * b, c)

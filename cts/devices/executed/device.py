@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,9 @@ from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.vulkan.device import VulkanDevice
 from generators.kernel import Dispatch, Kernel, Outcome
 
+ORDERS = "CTS_EXECUTED_ORDERS"
+"""The variable with the number of the first dispatch of a case, from which the orders of waves derive. Each number gives other orders."""
+
 
 class ExecutedDevice(VulkanDevice):
     """A Vulkan device whose submissions are executed by the model of a chip.
@@ -26,7 +30,8 @@ class ExecutedDevice(VulkanDevice):
 
     def __init__(self, *arguments: Any, model: str, **further: Any) -> None:
         memory = Memory()
-        self._submissions = Submissions(memory, Gpu(memory, model).execute)
+        self._gpu = Gpu(memory, model)
+        self._submissions = Submissions(memory, self._gpu.execute)
         super().__init__(*arguments, **further)
         self._submissions.raise_failure()
         self._description = executed(self._description, chip_named(model))
@@ -37,6 +42,7 @@ class ExecutedDevice(VulkanDevice):
         Raises:
             NotModelled: what RADV submitted needs something that the model lacks.
         """
+        self._gpu.dispatches = int(os.environ.get(ORDERS, "0"))
         try:
             return super().run(kernel, dispatches)
         finally:

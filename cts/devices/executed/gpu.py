@@ -13,7 +13,8 @@ import yaml
 
 from cts.devices.executed.dispatch import Dispatch, run
 from cts.devices.executed.errors import NotModelled
-from cts.devices.executed.memory import Memory
+from cts.devices.executed.memory import ADDRESSES, Memory
+from cts.devices.executed.program import Watch
 
 GENERATIONS: Mapping[str, str] = MappingProxyType(
     {"gfx1201": "gfx12", "navi31": "gfx11", "navi33": "gfx11", "phoenix": "gfx11", "strix1": "gfx115"}
@@ -37,18 +38,34 @@ def _tables() -> Mapping[str, Any]:
 class Gpu:
     """Executes what a driver submits.
 
+    Args:
+        memory: the GPU's memory.
+        chip: a key of GENERATIONS.
+
+    Attributes:
+        generation: of the chip.
+        dispatches: the number of the next dispatch, from which the order of its waves derives.
+        watch: is told of each instruction of the shaders that begin from now on; None for nobody.
+
     Raises:
         NotModelled: from ``execute``: a packet, register or instruction is not modelled.
     """
 
     def __init__(self, memory: Memory, chip: str) -> None:
-        self._memory, self._generation = memory, GENERATIONS[chip]
+        self._memory, self.generation = memory, GENERATIONS[chip]
+        self.dispatches = 0
         self._registers: dict[int, int] = {}
+        self.watch: Watch | None = None
         tables = _tables()
         self._ignored = frozenset(tables["packets"]["ignored"])
         self._packets: Mapping[int, str] = tables["packets"]["executed"]
         user_data = range(_USER_DATA, _USER_DATA + _USER_DATA_COUNT)
         self._known = frozenset((*tables["registers"]["read"], *tables["registers"]["ignored"], *user_data))
+
+    def host(self, address: int) -> int:
+        """Return the address in this process of a byte of the GPU's memory."""
+        buffer = self._memory.at(address)
+        return buffer.data.ctypes.data + (address & ADDRESSES) - buffer.first
 
     def execute(self, buffers: Sequence[tuple[int, int]]) -> None:
         """Execute command buffers, each a GPU address and a size in bytes."""
@@ -127,7 +144,7 @@ class Gpu:
         size = tuple(registers[0x207 + axis] & 0xFFFF for axis in range(3))
         run(
             Dispatch(
-                generation=self._generation,
+                generation=self.generation,
                 lanes=32 if initiator & _WAVE32 else 64,
                 groups=(groups[0], groups[1], groups[2]),
                 size=(size[0], size[1], size[2]),
@@ -136,4 +153,7 @@ class Gpu:
                 user_data=tuple(registers.get(_USER_DATA + number, 0) for number in range(_USER_DATA_COUNT)),
             ),
             self._memory,
+            self.dispatches,
+            self.watch,
         )
+        self.dispatches += 1

@@ -77,12 +77,8 @@ def constant(code: int, kind: Kind, literal: int | None) -> int | None:
     if code == LITERAL and literal is not None:
         if bits != 64:
             return literal & (1 << bits) - 1
-        return literal << 32 if kind.is_float else _sign_extended(literal) if kind.name == "i64" else literal
+        return literal << 32 if kind.is_float else (literal ^ 1 << 31) - (1 << 31) & (1 << 64) - 1 if kind.name == "i64" else literal
     raise NotModelled(f"source operand {code}")
-
-
-def _sign_extended(word: int) -> int:
-    return word | (0xFFFFFFFF00000000 if word >> 31 else 0)
 
 
 def scalar(code: int, bits: int, literal: int | None = None, signed: bool = False) -> Callable[[Wave], int]:

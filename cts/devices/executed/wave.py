@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -9,11 +10,15 @@ from enum import Enum
 import numpy as np
 
 from cts.devices.executed.arrays import Array
+from cts.devices.executed.caches import Uncached
 from cts.devices.executed.memory import Memory
 
 VCC, TTMP, NULL, M0, EXEC = 106, 108, 124, 125, 126
 SCALARS = 128
 VECTORS = 256
+
+POISON = 0xDEADDEAD
+"""What an instruction returns that must be executed by all lanes, and is not: far from any value that a test expects, in each format."""
 
 
 class Counter(Enum):
@@ -31,28 +36,42 @@ class Waited:
 
     Attributes:
         effect: makes it.
-        stores: whether the effect is on memory; otherwise it is on registers.
         scalar: whether it is a scalar load, which has its effect before or after others in any order.
     """
 
     effect: Callable[[], None]
-    stores: bool
     scalar: bool
 
 
-@dataclass(frozen=True)
+@dataclass
 class Workgroup:
     """What the waves of a workgroup share.
 
     Attributes:
         memory: the GPU's memory.
         lds: the bytes of the local data share.
-        one_unit: whether all waves are on one compute unit, whose cache takes their accesses in order (WGP_MODE is 0).
+        waves: how many waves have not ended.
+        signals: how often they have signaled the barrier since it last opened.
+        opened: how often it has opened.
     """
 
     memory: Memory
     lds: Array
-    one_unit: bool = False
+    waves: int = 1
+    signals: int = 0
+    opened: int = 0
+
+    def signal(self, signals: int = 1) -> None:
+        """Signal the barrier, which opens when there are as many signals as waves."""
+        self.signals += signals
+        if self.signals >= self.waves:
+            self.opened, self.signals = self.opened + 1, 0
+
+    def end(self) -> None:
+        """Let a wave end: the barrier waits for it no more."""
+        self.waves -= 1
+        if self.signals:
+            self.signal(0)
 
 
 class Wave:
@@ -67,16 +86,20 @@ class Wave:
         mode: FLOAT_MODE: bits 0-1 and 2-3 rounding, bits 4-5 and 6-7 denormals, first of f32, then of f16 and f64.
         pc: the address of the next instruction.
         active: which lanes EXEC has; ``full``: whether it has all.
+        cache: of the wave's compute unit.
+        signaled: how often the barrier had opened when the wave signaled it; ``math.inf`` if the wave has not, since it last waited.
+        awaits: the wave is held until the barrier has opened more often than this.
     """
 
     __slots__ = (
         "active",
         *("f16", "f32", "i16", "i32", "u16", "u32"),
-        *("full", "group", "lanes", "mode", "pc", "scalars", "scc", "vectors", "waited"),
+        *("awaits", "cache", "full", "group", "lanes", "mode", "pc", "scalars", "scc", "signaled", "vectors", "waited"),
     )
 
-    def __init__(self, group: Workgroup, lanes: int, pc: int, mode: int) -> None:
-        self.group, self.lanes, self.pc, self.mode = group, lanes, pc, mode
+    def __init__(self, group: Workgroup, lanes: int, pc: int, mode: int, cache: Uncached | None = None) -> None:
+        self.group, self.lanes, self.pc, self.mode, self.cache = group, lanes, pc, mode, cache or Uncached()
+        self.signaled, self.awaits = math.inf, -1.0
         self.scalars = [0] * SCALARS
         self.scc = 0
         self.vectors = np.zeros((VECTORS, lanes), np.uint32)
@@ -87,16 +110,23 @@ class Wave:
         self.full = True
         self.waited: dict[Counter, list[Waited]] = {counter: [] for counter in Counter}
 
-    def later(self, counter: Counter, effect: Callable[[], None], stores: bool = False, scalar: bool = False) -> None:
+    def later(self, counter: Counter, effect: Callable[[], None], scalar: bool = False) -> None:
         """Let an access to memory have its effect when the wave waits for it."""
-        self.waited[counter].append(Waited(effect, stores, scalar))
+        self.waited[counter].append(Waited(effect, scalar))
 
-    def settle(self, counter: Counter) -> None:
-        """Do the stores that come before an access to memory by the same wave: it sees them in any case."""
-        for waited in self.waited[Counter.STORE if counter is Counter.LOAD else counter]:
-            if waited.stores:
-                waited.effect()
-                waited.effect, waited.stores = (lambda: None), False
+    def signal(self) -> None:
+        """Signal the barrier."""
+        self.signaled = self.group.opened
+        self.group.signal()
+
+    def hold(self) -> None:
+        """Hold the wave until the barrier has opened since its signal; for ever if it has not signaled."""
+        self.awaits, self.signaled = self.signaled, math.inf
+
+    @property
+    def ready(self) -> bool:
+        """Whether the wave is not held by the barrier."""
+        return self.group.opened > self.awaits
 
     def wait(self, counter: Counter, left: int = 0) -> None:
         """Wait until at most so many accesses have no effect yet: the last ones, and scalar loads, which may come in any order."""

@@ -116,6 +116,8 @@ def _prepare(translation: Translation, first: int, body: list[Instruction]) -> N
             translation.check_types(op, words)
             if op is Op.ReturnValue and (not returns or translation.type_of[words[0]] != function.result):
                 raise Malformed("the returned value does not have the function's return type")
+            if op is Op.Kill and function is not translation.functions[translation.entry]:
+                raise Unsupported("this device executes OpKill in the entry point only")
             if op is Op.Return and returns:
                 raise Malformed("a function that must return a value returns nothing")
             block.end, block.end_index = _ENDS[op](translation, words), number
@@ -210,6 +212,7 @@ _ENDS: Mapping[Op, Callable[[Translation, Words], Branch | Return | Unreachable]
     Op.BranchConditional: _branch_conditional,
     Op.Switch: _switch,
     Op.Return: lambda _, __: Return(),
+    Op.Kill: lambda _, __: Return(),
     Op.ReturnValue: lambda _, words: Return(words[0]),
     Op.Unreachable: lambda _, __: Unreachable(),
 }

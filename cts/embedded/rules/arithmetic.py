@@ -9,7 +9,8 @@ from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.embedded.module.translation import Rule, Translation, Words
 from cts.embedded.types.shapes import BOOL, FLOAT, INT, TypeKind, are_alike, bits_of, element_of, is_number, is_physical, kind_of, shape_of
 from cts.embedded.types.spirv_types import Bool, MatrixType, Number, Struct, Vector, type_text
-from generators.spirv.enumerants import Op
+from generators.spirv.enumerants import Decoration, Op
+from generators.spirv.grammar import GRAMMAR
 from generators.types import MICROSCALING_TYPES
 
 
@@ -178,6 +179,22 @@ MATRIX_CONVERSIONS = frozenset(
     {Op.ConvertFToU, Op.ConvertFToS, Op.ConvertSToF, Op.ConvertUToF, Op.UConvert, Op.SConvert, Op.FConvert, Op.Bitcast}
 )
 """Conversions that the extension allows on matrices (KHR-CVT-01, KHR-CVT-03)."""
+
+_TRANSPOSING = (MATRIX_CONVERSIONS - {Op.Bitcast}) | {Op.CooperativeMatrixConvertUseEXT}
+"""Conversions that the decoration CooperativeMatrixTransposeEXT may modify."""
+
+
+def check_transposing(translation: Translation, op: Op, words: Words) -> None:
+    """Refuse the decoration CooperativeMatrixTransposeEXT on the result of another instruction.
+
+    Raises:
+        Violation: the instruction is no conversion (M1-TR-04).
+    """
+    if not translation.decorations or op in _TRANSPOSING or not GRAMMAR.instructions[op].is_typed:
+        return
+    if Decoration.CooperativeMatrixTransposeEXT in translation.decorations.get(words[1], {}):
+        raise Violation("M1-TR-04", f"CooperativeMatrixTransposeEXT on Op{op.name}, which is no conversion of matrices")
+
 
 RULES: Mapping[Op, Rule] = MappingProxyType(
     {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -18,7 +18,7 @@ from generators.parameters.vocabulary import LAYOUTS, SCOPE, SOURCE_NAMES, USES,
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Carried
 from generators.program.program import Built, Program, Subcase
-from generators.program.values import ArrayType, Matrix, MatrixType, Value
+from generators.program.values import ArrayType, Matrix, MatrixType, StructType, Value
 from generators.program.variables import Initializer
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, Use
 
@@ -38,18 +38,19 @@ _MATRICES: Mapping[Form, int] = {"single": 1, "twice": 1, "several": 3, "exchang
 
 @dataclass(frozen=True)
 class Holder:
-    """A variable that starts with a constant: its storage class, and whether it is an array whose last element is used."""
+    """A variable that starts with a constant: its storage class, and whether it is a matrix, or an array or a struct whose last matrix is
+    used."""
 
     storage: Literal["function", "private"]
-    array: bool
+    kind: Literal["matrix", "array", "struct"]
 
 
+_STORAGES: Sequence[Literal["function", "private"]] = ("function", "private")
 _HOLDERS: Mapping[str, Holder | None] = {
     "none": None,
-    "function": Holder("function", False),
-    "private": Holder("private", False),
-    "function_array": Holder("function", True),
-    "private_array": Holder("private", True),
+    **{storage: Holder(storage, "matrix") for storage in _STORAGES},
+    **{f"{storage}_array": Holder(storage, "array") for storage in _STORAGES},
+    **{f"{storage}_struct": Holder(storage, "struct") for storage in _STORAGES},
 }
 
 
@@ -74,6 +75,11 @@ class Parameters(Scoped):
     value: Content = parameter("the value of the first matrix", default="bytes", applies=_has_a_value)
     form: Form = parameter("what is done with the matrices", default="single")
     layout: Layout = parameter("layout of the stores", default="row", labels=LAYOUTS)
+    unread: int = parameter(
+        "members of the push-constant block that come first, and that the shader never reads",
+        default=0,
+        applies=lambda parameters: parameters.origin.source == "push_constant",
+    )
     trips: int = parameter("iterations of the loop", default=3, applies=_loops)
     trip_source: SOURCE_NAMES = parameter("where the trip count comes from", default="literal", applies=_loops)
 
@@ -120,6 +126,8 @@ class _MatrixWriter:
         self.layout = parameters.layout
         if self.builder.instances > 1:
             self.builder.instance_index()
+        for i in range(parameters.unread):
+            self.builder.operand(f"unread{i}", U32, "push_constant", counted_bytes(U32, 0x40 + 4 * i))
 
     def make(self, name: str) -> Matrix:
         """Construct the matrix of that name. Only the first matrix of a shader is null; the others are constants."""
@@ -131,16 +139,18 @@ class _MatrixWriter:
         return construct(self.builder, name, self.type, self.fillings[name], origin)
 
     def hold(self, name: str, origin: Origin, holder: Holder) -> Matrix:
-        """Return the initial value of a variable, or of the last element of an array."""
+        """Return the initial value of a variable, or of the last matrix of an array or of a struct, whose matrices have a scalar between
+        them."""
         builder = self.builder
         start = initializer(builder, f"{name}_initial", self.type, self.fillings[name], origin)
-        if not holder.array:
+        if holder.kind == "matrix":
             return builder.get_matrix(name, builder.variable(f"{name}_variable", self.type, holder.storage, start))
         other = Filling(self.type.component, (value_bits("bytes", self.type.component) ^ 1,))
         first = initializer(builder, f"{name}_first", self.type, other, CONSTANT)
-        both: Initializer = "null" if origin.is_null else (first, start)
-        variable = builder.variable(f"{name}_variable", ArrayType(self.type, 2), holder.storage, both)
-        return builder.get_matrix(name, variable, 1)
+        parts: tuple[Initializer, ...] = (first, start) if holder.kind == "array" else (first, builder.literal(7), start)
+        whole = ArrayType(self.type, 2) if holder.kind == "array" else StructType(f"{name}_holder", (self.type, U32, self.type))
+        variable = builder.variable(f"{name}_variable", whole, holder.storage, "null" if origin.is_null else parts)
+        return builder.get_matrix(name, variable, len(parts) - 1)
 
     def store(self, matrix: Matrix, name: str, layout: Layout) -> None:
         """Store ``matrix`` to an array of its own, with space between the rows (columns) and between scope instances."""

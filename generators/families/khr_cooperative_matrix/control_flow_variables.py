@@ -14,7 +14,7 @@ from generators.chains.cases import ROW_FITS, ChainParameters, NumberParameters,
 from generators.chains.decisions import Decisions
 from generators.chains.functions import PointerWriter, Storage
 from generators.parameters.declaration import parameter
-from generators.program.control_flow import Arm, Condition
+from generators.program.control_flow import Condition
 from generators.program.operation import Hint
 from generators.program.program import Built
 from generators.program.values import ArrayType, Matrix, Scalar, ScalarValue
@@ -185,19 +185,57 @@ def _exchange(writer: PointerWriter) -> None:
     writer.keep(second, "d1")
 
 
+def _change(writer: PointerWriter, *changes: tuple[Variable, int | ScalarValue]) -> Callable[[], list[Matrix]]:
+    """Make an arm that adds the product of a tile to each of some variables."""
+
+    def arm() -> list[Matrix]:
+        for variable, tile in changes:
+            _add(writer, variable, tile)
+        return []
+
+    return arm
+
+
 def _switch(writer: PointerWriter) -> None:
     """Change one variable in the arms of a switch, each with a different tile, and twice in the default."""
-    total, builder = writer.variable("c", 0), writer.writer.builder
-    arms = []
-    for tile, literals in enumerate(((0,), (1, 3))):
-        with builder.arm() as body:
-            _add(writer, total, tile)
-        arms.append(Arm(literals, tuple(body)))
-    with builder.arm() as default:
-        _add(writer, total, 2)
-        _add(writer, total, 3)
-    builder.switch(writer.decisions.n, arms, default, (), writer.decisions.hint)
+    total = writer.variable("c", 0)
+    arms = [(literals, _change(writer, (total, tile))) for tile, literals in enumerate(((0,), (1, 3)))]
+    writer.decisions.switch(arms, _change(writer, (total, 2), (total, 3)))
     writer.keep(total, "d0")
+
+
+def _nested_switch(writer: PointerWriter) -> None:
+    """Change one of two variables in switches that are in two arms of a switch, and after these in a second switch."""
+    x, y = writer.variable("c", 0), writer.variable("c", 1)
+    switch = writer.decisions.switch
+
+    def inner() -> list[Matrix]:
+        return switch([((1,), _change(writer, (y, 0))), ((0,), _change(writer, (x, 1)))], _change(writer, (x, 0)))
+
+    def last() -> list[Matrix]:
+        return switch([((3,), _change(writer, (y, 2)))], _change(writer, (x, 2)))
+
+    switch([((0, 1), inner), ((2,), _change(writer, (y, 3)))], last)
+    switch([((1, 2), _change(writer, (x, 4))), ((3,), _change(writer, (y, 4)))], _change(writer, (x, 5), (y, 5)))
+    writer.keep(x, "d0")
+    writer.keep(y, "d1")
+
+
+def _switch_in_loop(writer: PointerWriter) -> None:
+    """Run two switches in each iteration, the first of which has an arm that changes a variable and begins the next iteration."""
+    x, y, n = writer.variable("c", 0), writer.variable("c", 1), writer.decisions.n
+    chain, builder = writer.writer, writer.writer.builder
+
+    def body(i: Scalar, _: Sequence[Matrix]) -> Sequence[Matrix]:
+        number = builder.arithmetic(chain.name("number"), "add", i, n)
+        low = builder.arithmetic(chain.name("low"), "and", number, builder.literal(3))
+        switch = writer.decisions.switch
+        switch([((0,), _change(writer, (x, i)))], lambda: [], low, skip=((1,), lambda: _add(writer, y, i)))
+        return switch([((0, 3), _change(writer, (y, i)))], lambda: [], i)
+
+    writer.decisions.repeat(_FIXED_TRIPS, [], body)
+    writer.keep(x, "d0")
+    writer.keep(y, "d1")
 
 
 def _negate(writer: PointerWriter) -> None:
@@ -258,6 +296,8 @@ FORMS: Mapping[str, Callable[[PointerWriter], None]] = {
     "one_arm": _one_arm,
     "exchange": _exchange,
     "switch": _switch,
+    "nested_switch": _nested_switch,
+    "switch_in_loop": _switch_in_loop,
     "negate": _negate,
     "array": partial(_array, unrolled=False),
     "array_unrolled": partial(_array, unrolled=True),

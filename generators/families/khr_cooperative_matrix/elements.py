@@ -17,12 +17,12 @@ from generators.parameters.declaration import parameter
 from generators.parameters.matrices import OneRow
 from generators.parameters.vocabulary import SCOPE, layouts_of
 from generators.program.builder import U32, ProgramBuilder
-from generators.program.elements import ComponentsUpdated, ElementFunction, LeadingForm, OthersCounted, UpdateCondition
+from generators.program.elements import ComponentsUpdated, ElementFunction, LeadingForm, OthersCounted, RepeatsCounted, UpdateCondition
 from generators.program.memory import Pointee
 from generators.program.program import Built, Program, Subcase
-from generators.program.values import ArrayType, Operand, StructType, ValueType
+from generators.program.values import ArrayType, MatrixType, Operand, StructType, ValueType
 from generators.program.variables import Path, Variable
-from generators.routines.elements import count_others, update_components
+from generators.routines.elements import count_others, count_repeats, update_components
 from generators.types import ComponentType, Layout, StorageClass
 
 _FLOAT_FACTORS = (-2.0, 0.5)
@@ -74,6 +74,15 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {"comparable": _compara
 
 _FILL = 3
 """Value of every element in the matrices whose components are counted: no register has it by chance."""
+
+
+def _numbered(type_: MatrixType) -> np.ndarray | None:
+    """Return a different number for each element, as bits, or None if the component has too few of them that are finite and normal."""
+    component, count = type_.component, type_.shape[0] * type_.shape[1]
+    if count > 1 << (min(component.bits - 2, 10) if component.is_float else component.bits):
+        return None
+    steps = np.arange(count, dtype=component.bits_dtype) << max(component.bits - 16, 0)
+    return (steps + bits_of(component, 1)).astype(component.bits_dtype)
 
 
 def _threshold(component: ComponentType) -> tuple[float, float]:
@@ -202,9 +211,10 @@ class _ElementsWriter:
         return builder.build()
 
     def _lengths(self) -> None:
-        """Load a matrix of each operand's type, update its components, count the components that differ from ``_FILL``, and store it."""
+        """Load a matrix of each operand's type, update its components, count the components that differ from ``_FILL``, and store it. Also
+        load one whose elements all differ, if the type has so many numbers, and count its equal components."""
         builder, parameters = self.builder, self.parameters
-        others = builder.array("others", Pointee(U32), 3, StorageClass.STORAGE_BUFFER, "inout")
+        others = builder.array("others", Pointee(U32), 6, StorageClass.STORAGE_BUFFER, "inout")
         for number, name in enumerate("abc"):
             type_ = row_type(parameters.row, name, parameters.scope)
             source, target = (
@@ -217,6 +227,11 @@ class _ElementsWriter:
             count_others(builder, OthersCounted(others, number, variable, fill))
             update_components(builder, ComponentsUpdated(variable, (), variable, (), ElementFunction(fill)))
             target.store(builder.get_matrix(f"{name}_updated", variable))
+            if _numbered(type_) is not None:
+                source = matrix_source(builder, f"{name}_numbered", tight(type_, Layout.ROW_MAJOR, (builder.instances, 1)), label="place")
+                numbered = builder.variable(f"numbered_{name}", type_)
+                builder.set(numbered, (), source.load(f"matrix_numbered_{name}"))
+                count_repeats(builder, RepeatsCounted(others, 3 + number, numbered))
 
 
 def build(parameters: Parameters) -> Built:
@@ -232,6 +247,10 @@ def build(parameters: Parameters) -> Built:
                 inputs[other.name] = np.full(other.count, _FILL).astype(other.pointee.component.dtype).view(np.uint8)
             elif other.name == "others":
                 inputs[other.name] = np.zeros(other.bytes, np.uint8)
+            elif other.name.endswith("_numbered"):
+                numbers = _numbered(row_type(parameters.row, other.name[0], parameters.scope))
+                assert numbers is not None, "the program has the matrix only if its type has enough numbers"
+                inputs[other.name] = np.tile(rng.permutation(numbers), writer.builder.instances).view(np.uint8)
         return Subcase(name, inputs, run_time_operands(program, writer.given))
 
     return Built(built, draw)

@@ -21,7 +21,7 @@ from generators.parameters.memory_masks import MASKS, Masks
 from generators.parameters.vocabulary import LAYOUTS, SCOPE, SOURCE_NAMES, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.load_store import MemoryOperand
-from generators.program.memory import Array, Inner, Pointee, Role
+from generators.program.memory import Inner, Pointee
 from generators.program.program import Built, Program, Subcase
 from generators.program.values import MatrixType, ScalarValue
 from generators.types import COMPONENT_TYPES, ComponentType, Layout, MemoryAccess, StorageClass, Use
@@ -179,8 +179,10 @@ def _tiles(access: Access) -> Tiles | None:
         inner = _inner(access, first + pitch)
         # Each instance has its own inner array, and there is one more before the first and after the last.
         end = inner.pitch * (parameters.instances + 2)
-        return Tiles(type_, access.layout, stride, inner.pitch, parameters.instances, 1, inner.pitch + inner.head + first, pointee, end)
-    found = Tiles(type_, access.layout, stride, pitch, parameters.instances, first=first, of=pointee)
+        start = inner.pitch + inner.head + first
+        found = Tiles(type_, access.layout, stride, inner.pitch, parameters.instances, 1, start, pointee, end)
+    else:
+        found = Tiles(type_, access.layout, stride, pitch, parameters.instances, first=first, of=pointee)
     return None if access.storage is StorageClass.WORKGROUP and found.bytes > _WORKGROUP_BYTES else found
 
 
@@ -193,13 +195,9 @@ def _inner(access: Access, length: int) -> Inner:
 def _array(builder: ProgramBuilder, access: Access, tiles: Tiles) -> MatrixArray:
     """Declare the source or the target."""
     name: Literal["source", "target"] = "target" if access.stores else "source"
-    if access.parameters.nesting == "flat":
-        return (matrix_target if access.stores else matrix_source)(builder, name, tiles, access.storage, "element")
     head = _inner(access, 0).head
-    role: Role = "output" if access.stores else "input"
-    inner = Inner(tiles.pitch - head, head)
-    array = builder.declare(Array(name, tiles.pointee, tiles.length, access.storage, role, inner=inner))
-    return MatrixArray(array, array, builder, name, tiles, "element")
+    inner = None if access.parameters.nesting == "flat" else Inner(tiles.pitch - head, head)
+    return (matrix_target if access.stores else matrix_source)(builder, name, tiles, access.storage, "element", inner)
 
 
 def _fits(name: Literal["load", "store"]) -> Callable[[Parameters], bool]:

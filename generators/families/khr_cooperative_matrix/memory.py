@@ -16,6 +16,7 @@ from generators.inputs.patterns import pattern_bits, random_bits
 from generators.layouts.matrix_arrays import Tiles, fit_workgroup_memory, granule_of, lines_of
 from generators.layouts.tensor_writer import LayoutStep, TensorWriter, slice_step
 from generators.parameters.declaration import parameter
+from generators.parameters.memory_masks import EXTRAS
 from generators.parameters.vocabulary import LAYOUTS, SCOPE, STORAGE_CLASSES, USES, Scoped, parse_shape
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Condition
@@ -46,7 +47,6 @@ _REACH: Mapping[str, MemoryScope] = MappingProxyType(
     }
 )
 """The smallest scope that a form's accesses must reach, if it is not the workgroup."""
-_EXTRAS = {"none": MemoryAccess.NONE, "volatile": MemoryAccess.VOLATILE, "nontemporal": MemoryAccess.NONTEMPORAL}
 
 
 Form = Literal[
@@ -94,7 +94,7 @@ class Parameters(Scoped):
     workgroups: int = parameter(
         "workgroups of a dispatch in which the last one reads what all have written", default=3, applies=_has_workgroups
     )
-    extra: MemoryAccess = parameter("further memory operands of the accesses to the shared array", default="none", labels=_EXTRAS)
+    extra: MemoryAccess = parameter("further memory operands of the accesses to the shared array", default="none", labels=EXTRAS)
     access: Literal["matrix", "tensor", "tensor_stores", "tensor_loads"] = parameter(
         "which matrices go to the shared array, and come from it, through a tensor layout", default="matrix"
     )

@@ -290,7 +290,8 @@ def build(parameters: Parameters) -> Built:
         if writer.indices is not None:
             order = rng.permutation(max(lanes, writer.choices))[:lanes]
             inputs["indices"] = np.ascontiguousarray(order % writer.choices).astype(np.uint32).view(np.uint8)
-        index = int(rng.integers(1, writer.choices)) if writer.choices > 1 else 0
+        least = 32 if writer.choices > 64 else 1
+        index = int(rng.integers(least, writer.choices)) if writer.choices > 1 else 0
         scalar = int(_bits(parameters, 1, rng)[0])
         return Subcase(name, inputs, run_time_operands(program, {"index": index, "scalar": scalar, **path(int(rng.integers(2)))}))
 

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from generators.inputs.patterns import Pattern, pattern_bits
+from generators.layouts.inner_arrays import POINTS_TO, InnerArrays, PointsTo
 from generators.layouts.placement import PointeeName, fills, pointee_of, stage_in, stage_out
 from generators.layouts.vector_arrays import VectorArray
 from generators.parameters.declaration import parameter
@@ -18,7 +19,7 @@ from generators.parameters.vectors import FIRST_VECTORS, INVOCATIONS, LENGTH, Ve
 from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES
 from generators.program.control_flow import Carried, Condition, Exit
 from generators.program.load_store import MemoryOperand
-from generators.program.memory import Array, Pointee
+from generators.program.memory import Array, Pointee, Role
 from generators.program.program import Built, Program, Subcase
 from generators.program.scalars import ScalarConvert
 from generators.program.values import CooperativeVectorType, Scalar, ScalarValue, Value
@@ -29,6 +30,9 @@ _U32 = COMPONENT_TYPES["u32"]
 
 _GUARDS: Mapping[str, int] = {"tight": 0, "one": 16, "far": 240}
 """The minimum number of bytes between two vectors."""
+
+_HEAD = 48
+"""Bytes of the member before an inner array."""
 
 
 def _stages(parameters: Parameters) -> bool:
@@ -64,6 +68,12 @@ class Parameters(Vectors):
         applies=lambda parameters: parameters.control in ("straight", "half"),
     )
     memory: Masks | None = parameter("memory operands of the accesses", default="none", labels=MASKS)
+    points_to: PointsTo = parameter(POINTS_TO, default="block")
+    reload: Literal["none", "same", "shifted"] = parameter(
+        "whether an invocation loads from the target before and after its store: nothing, the place of its vector, or 16 bytes after it",
+        default="none",
+        applies=lambda parameters: parameters.control in ("straight", "half") and not _stages(parameters),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +96,26 @@ def _one_name(parameters: Parameters) -> bool:
     return not same or not {parameters.load_pointee, parameters.store_pointee} & {"u32", "uvec4"}
 
 
-PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {"fits": _fits, "one_name": _one_name}
+def _points_fit(parameters: Parameters) -> bool:
+    """Return whether inner arrays exist: in buffers whose arrays have the strides of their elements."""
+    own = parameters.points_to == "own"
+    plain = not _stages(parameters) and parameters.array_stride == "own" and parameters.integer is _U32
+    return parameters.points_to == "block" or (plain and not (own and parameters.first > 64))
+
+
+def _reload_fits(parameters: Parameters) -> bool:
+    """Return whether other invocations leave the loaded bytes alone (16 bytes after each vector belong to nobody), and the bytes have one
+    value: a device may flush floats."""
+    alone = parameters.gap >= 16 and parameters.array_stride == "own"
+    return parameters.reload == "none" or (alone and not parameters.component.is_float)
+
+
+PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
+    "fits": _fits,
+    "one_name": _one_name,
+    "points_fit": _points_fit,
+    "reload_fits": _reload_fits,
+}
 
 
 class _VectorLoadStoreWriter:
@@ -98,18 +127,28 @@ class _VectorLoadStoreWriter:
         self.vectors = VectorBuilder(self.builder)
         self.lanes = parameters.lanes
         slots = CooperativeVectorType(parameters.component, parameters.length)
-        self.slots = VectorArray(slots, self.lanes, parameters.first, parameters.gap)
+        self.inner = InnerArrays(parameters.points_to, _HEAD)
+        first, gap = parameters.first, parameters.gap
+        if self.inner.points_to != "block":
+            first += _HEAD
+        if self.inner.is_own:
+            gap += first
+        self.slots = VectorArray(slots, self.lanes, first, gap)
         self.type = CooperativeVectorType(parameters.component, parameters.extent(self.builder))
+        self.seen: list[Array] = []
 
     def _pointee(self, name: PointeeName) -> Pointee:
         return pointee_of(name, self.parameters.component)
 
     def _first(self) -> ScalarValue:
         parameters = self.parameters
-        return self.builder.operand("first", parameters.integer, parameters.source, parameters.first, parameters.first + 16)
+        first = self.inner.relative(self.slots.first)
+        return self.builder.operand("first", parameters.integer, parameters.source, first, first + 16)
 
-    def _offset(self, name: str, first: ScalarValue, slot: ScalarValue) -> Scalar:
+    def _offset(self, name: str, first: ScalarValue, slot: ScalarValue) -> ScalarValue:
         builder, integer = self.builder, self.parameters.integer
+        if self.inner.is_own:
+            return first
         number = slot
         if integer is not _U32:
             number = builder.result_of(ScalarConvert(Value(f"{name}_slot", integer), slot))
@@ -132,23 +171,27 @@ class _VectorLoadStoreWriter:
             case _:
                 return me
 
-    def _array(self, name: str, pointee: Pointee, role: Literal["input", "output"], storage: StorageClass) -> Array:
+    def _array(self, name: str, pointee: Pointee, role: Role, storage: StorageClass) -> Array:
         stride = 4 * pointee.bytes if self.parameters.array_stride == "wide" else None
-        return self.builder.array(name, pointee, self.slots.bytes // pointee.bytes, storage, role, stride)
+        inner = self.inner.declared(self.slots.bytes, self.slots.pitch, pointee.bytes)
+        return self.builder.array(name, pointee, self.slots.bytes // pointee.bytes, storage, role, stride, inner=inner)
 
     def write(self) -> Program:
         """Write the program."""
         parameters, builder = self.parameters, self.builder
         first = self._first()
         of_source, of_target = self._pointee(parameters.load_pointee), self._pointee(parameters.store_pointee)
-        if parameters.array_stride == "own":
+        if _stages(parameters):
             source = stage_in(builder, "source", of_source, self.slots.bytes // of_source.bytes, parameters.load_storage)
             staged = stage_out(builder, "target", of_target, self.slots.bytes // of_target.bytes, parameters.store_storage)
             target = staged.array
         else:
             source = self._array("source", of_source, "input", parameters.load_storage)
-            target = self._array("target", of_target, "output", parameters.store_storage)
+            role: Role = "output" if parameters.reload == "none" else "inout"
+            target = self._array("target", of_target, role, parameters.store_storage)
             staged = None
+        if parameters.reload != "none":
+            self.seen = [self.slots.declare(builder, name, "output") for name in ("seen_before", "seen_after")]
         me = Value("me", _U32)
         with builder.per_invocation(me, parameters.invocations):
             self._move(me, first, source, target)
@@ -184,20 +227,35 @@ class _VectorLoadStoreWriter:
     def _copy(self, prefix: str, me: Scalar, first: ScalarValue, source: Array, target: Array) -> None:
         vectors = self.vectors
         slot = me if prefix else self._slot(me)
-        vector = vectors.load(f"{prefix}vector", self.type, source, self._offset(f"{prefix}from", first, slot), self._memory(stores=False))
-        vectors.store(vector, target, self._offset(f"{prefix}to", first, me), self._memory(stores=True))
+        loads, stores = self._memory(stores=False), self._memory(stores=True)
+        begin, to = self._offset(f"{prefix}from", first, slot), self._offset(f"{prefix}to", first, me)
+        from_inner, to_inner = (self.inner.chosen(self.builder, number) for number in (slot, me))
+        vector = vectors.load(f"{prefix}vector", self.type, source, begin, loads, from_inner)
+        if self.parameters.reload == "none":
+            vectors.store(vector, target, to, stores, to_inner)
+            return
+        at = to
+        if self.parameters.reload == "shifted":
+            at = self.builder.arithmetic(f"{prefix}shifted", "add", to, self.builder.literal(16, self.parameters.integer))
+        before = vectors.load(f"{prefix}before", self.type, target, at, loads, to_inner)
+        vectors.store(vector, target, to, stores, to_inner)
+        after = vectors.load(f"{prefix}after", self.type, target, at, loads, to_inner)
+        shown = self.slots.offset(self.builder, f"{prefix}shown", me)
+        for found, array in zip((before, after), self.seen, strict=True):
+            vectors.store(found, array, shown)
 
     def _loop(self, me: Scalar, first: ScalarValue, source: Array, target: Array) -> None:
         """Load all vectors up to the invocation's own, and store the last one."""
         builder, vectors = self.builder, self.vectors
-        begin = vectors.load("begin", self.type, source, self._offset("begin_from", first, builder.literal(0)), self._memory(stores=False))
+        zero, loads, inner = builder.literal(0), self._memory(stores=False), self.inner
+        begin = vectors.load("begin", self.type, source, self._offset("begin_from", first, zero), loads, inner.chosen(builder, zero))
         current, index = Value("current", self.type), Value("index", _U32)
         following = Value("following", self.type)
         enough = builder.arithmetic("enough", "add", me, builder.literal(1))
         with builder.loop(index, builder.literal(self.lanes), [Carried(begin, current, following)]):
             builder.add(Exit("break", Condition(index, "equal", enough)))
-            vectors.load("following", self.type, source, self._offset("loop_from", first, index), self._memory(stores=False))
-        vectors.store(current, target, self._offset("to", first, me), self._memory(stores=True))
+            vectors.load("following", self.type, source, self._offset("loop_from", first, index), loads, inner.chosen(builder, index))
+        vectors.store(current, target, self._offset("to", first, me), self._memory(stores=True), inner.chosen(builder, me))
 
 
 def build(parameters: Parameters) -> Built:
@@ -210,6 +268,8 @@ def build(parameters: Parameters) -> Built:
         count = writer.slots.bytes // component.bytes
         bits = pattern_bits(chosen.pattern, component, count, rng)
         inputs = {"source": np.ascontiguousarray(bits).view(np.uint8)}
+        if parameters.reload != "none":
+            inputs["target"] = np.ascontiguousarray(pattern_bits("random", component, count, rng)).view(np.uint8)
         return Subcase(name, inputs | fills(program, rng))
 
     return Built(built, draw)

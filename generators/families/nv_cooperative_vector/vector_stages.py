@@ -89,6 +89,11 @@ class Parameters:
     storage: StorageClass = parameter("where the arrays are", default="storage_buffer", labels=BUFFERS)
     control: Control = parameter("the control flow around the operation", default="straight")
     invocations: int = parameter("fragments or vertices", default=32)
+    discards: Literal["none", "before", "after"] = parameter(
+        "whether odd fragments are discarded, before they add to memory or after it",
+        default="none",
+        applies=lambda parameters: parameters.stage == "fragment" and parameters.operation in _TRAINING,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +122,10 @@ def _function_computes(parameters: Parameters) -> bool:
     return parameters.control != "function" or parameters.operation in ("chain", "multiply")
 
 
+def _discards_fit(parameters: Parameters) -> bool:
+    return parameters.discards == "none" or (parameters.control == "straight" and parameters.invocations > 1)
+
+
 def _small(parameters: Parameters) -> bool:
     """Return whether all invocations together add few enough terms for a device that performs the additions one by one."""
     rows, columns = parameters.size
@@ -128,7 +137,8 @@ PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
     "data_fit": _data_fit,
     "function_computes": _function_computes,
     "small": _small,
-    "diverges": lambda parameters: parameters.control in DIVERGENT,
+    "discards_fit": _discards_fit,
+    "diverges": lambda parameters: parameters.control in DIVERGENT or parameters.discards != "none",
 }
 
 
@@ -267,6 +277,9 @@ class _VectorStagesWriter:
         builder, vectors, parameters = self.builder, self.vectors, self.parameters
         claimed = Value("claimed", U32)
         builder.add(AtomicOr(self.claims, me, builder.literal(1), claimed))
+        odd = Condition(builder.arithmetic("discarded", "and", me, builder.literal(1)), "equal", builder.literal(1))
+        if parameters.discards == "before":
+            builder.exit("discard", odd)
         with builder.arm() as adds:
             if parameters.operation == "reduce_sum":
                 vectors.reduce_sum(self.sums, builder.literal(self.totals.first), vector)
@@ -276,6 +289,8 @@ class _VectorStagesWriter:
                 interpretation = INTERPRETATIONS[parameters.component.name]
                 vectors.outer_product(self.sums, builder.literal(0), vector, other, _TRAINED, interpretation, builder.literal(0))
         builder.branch(Condition(claimed, "equal", builder.literal(0)), adds)
+        if parameters.discards == "after":
+            builder.exit("discard", odd)
 
 
 def build(parameters: Parameters) -> Built:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isqrt
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from generators.layouts.inner_arrays import POINTS_TO, InnerArrays, PointsTo
 from generators.layouts.placement import PointeeName, pointee_of
 from generators.layouts.vector_arrays import VectorArray
 from generators.numerics.formats import encode, sign_bit, signalling_nans
@@ -17,10 +18,20 @@ from generators.parameters.vectors import FIRST_VECTORS, INVOCATIONS, Invocation
 from generators.parameters.vocabulary import SOURCE_NAMES, STORAGE_CLASSES
 from generators.program.control_flow import Condition
 from generators.program.cooperative_vector_matmul import InterpretationOperand, VectorMatrixLayoutOperand
+from generators.program.functions import Function
 from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.program import Built, Program, Subcase
-from generators.program.values import CooperativeVector, CooperativeVectorType, Extent, Scalar, ScalarValue, Value, is_cooperative_vector
+from generators.program.values import (
+    CooperativeVector,
+    CooperativeVectorType,
+    Extent,
+    Operand,
+    Scalar,
+    ScalarValue,
+    Value,
+    is_cooperative_vector,
+)
 from generators.program.vector_builder import VectorBuilder
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS, ComponentType, StorageClass, VectorMatrixLayout
 
@@ -35,6 +46,15 @@ _START = {_F16: 512, _F32: 1 << 22}
 _TERMS = {_F16: 1535, _F32: 1 << 23}
 """Bounds of the initial contents of memory, and of the sum of the absolute values of all terms of an element: together below 2**11 and
 2**24."""
+
+
+_HEAD = 48
+"""Bytes of the member before an inner array of sums."""
+
+
+def _is_square(parameters: Parameters) -> bool:
+    """Return whether both factors of an outer product have the same length."""
+    return parameters.operation != "reduce_sum" and parameters.m == parameters.n
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +102,13 @@ class Parameters(Invocations):
     origin: Literal["loaded", "inserted", "variable"] = parameter(
         "where the vectors come from: as loaded; with the first component inserted as the last one; or from a variable", default="loaded"
     )
+    factors: Literal["apart", "same"] = parameter(
+        "whether both factors of an outer product are one vector", default="apart", applies=_is_square
+    )
+    place: Literal["inline", "function"] = parameter(
+        "where the additions are: in the main function, or in a function that it calls", default="inline"
+    )
+    points_to: PointsTo = parameter(POINTS_TO, default="block", applies=lambda parameters: parameters.operation == "reduce_sum")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +148,23 @@ def _small(parameters: Parameters) -> bool:
     return _terms(parameters) * parameters.m * width <= 1 << 18
 
 
-PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {"whole": _whole, "small": _small}
+def _place_fits(parameters: Parameters) -> bool:
+    """Return whether a function can add: a function sees no push constants, and so not the address of an array."""
+    inside = parameters.storage is StorageClass.STORAGE_BUFFER and parameters.control != "loop" and parameters.times == 1
+    return parameters.place == "inline" or inside
+
+
+def _points_fit(parameters: Parameters) -> bool:
+    own = parameters.points_to == "own"
+    return parameters.points_to == "block" or (parameters.spread != "overlapping" and not (own and parameters.first > 64))
+
+
+PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
+    "whole": _whole,
+    "small": _small,
+    "place_fits": _place_fits,
+    "points_fit": _points_fit,
+}
 
 
 @dataclass(frozen=True)
@@ -146,7 +189,9 @@ class _VectorTrainingWriter:
         self.a = VectorArray(CooperativeVectorType(self.given_component, parameters.m), self.slots)
         self.b = VectorArray(CooperativeVectorType(_F16, parameters.n), self.slots, first=32)
         self.c = VectorArray(CooperativeVectorType(parameters.component, parameters.m), self.slots, first=48)
+        self.inner = InnerArrays(parameters.points_to if parameters.operation == "reduce_sum" else "block", _HEAD)
         self.step, self.sums = self._layout_of_sums()
+        self.same = _is_square(parameters) and parameters.factors == "same"
         self.weights: Array | None = None
         self.totals: Array | None = None
         self.from_a: Array
@@ -164,7 +209,9 @@ class _VectorTrainingWriter:
         if parameters.spread == "overlapping":
             length = parameters.m + (count - 1) * 16 // component.bytes
             return 16, VectorArray(CooperativeVectorType(component, length), 1, parameters.first)
-        array = VectorArray(CooperativeVectorType(component, parameters.m), count, parameters.first)
+        first = parameters.first + (0 if self.inner.points_to == "block" else _HEAD)
+        guard = first if self.inner.is_own else 16
+        array = VectorArray(CooperativeVectorType(component, parameters.m), count, first, guard)
         return array.pitch, array
 
     def write(self) -> Program:
@@ -176,7 +223,8 @@ class _VectorTrainingWriter:
         pointee = pointee_of(parameters.pointee, parameters.component)
         self.from_a = self.a.declare(builder, "source_a", "input")
         if _multiplies(parameters):
-            self.from_b = self.b.declare(builder, "source_b", "input")
+            if not self.same:
+                self.from_b = self.b.declare(builder, "source_b", "input")
             shape = parameters.m, parameters.n
             self.weights = vectors.opaque(
                 "weights", parameters.component, *shape, _LAYOUT, parameters.targets, "inout", parameters.storage, pointee
@@ -184,7 +232,7 @@ class _VectorTrainingWriter:
         if _sums(parameters):
             if self.given_component is not parameters.component:
                 self.from_c = self.c.declare(builder, "source_c", "input")
-            self.totals = self.sums.declare(builder, "totals", "inout", parameters.storage, pointee)
+            self.totals = self.sums.declare(builder, "totals", "inout", parameters.storage, pointee, inner=self.inner)
         me = Value("me", _U32)
         with builder.per_invocation(me, parameters.invocations):
             self._accumulate(me, self._target(me, target))
@@ -196,7 +244,7 @@ class _VectorTrainingWriter:
             for name in ("m", "n") if _multiplies(parameters) else ("m",):
                 value = self.lengths[name]
                 assert isinstance(value, int)
-                self.lengths[name] = builder.operand(f"length_{name}", _U32, "specialization", value, value + 3)
+                self.lengths[name] = builder.operand(f"length_{name}", _U32, "specialization", value, value - 1 if value > 1 else value + 3)
         if _multiplies(parameters):
             self.stride = None if parameters.stride is None else builder.literal(parameters.stride)
             if parameters.constants_from == "specialization":
@@ -251,19 +299,41 @@ class _VectorTrainingWriter:
         """Load the vectors of a slot."""
         m, n = self.lengths["m"], self.lengths["n"]
         a = self._vector(f"{prefix}a", self.a, self.from_a, m, slot)
-        b = self._vector(f"{prefix}b", self.b, self.from_b, n, slot) if self.weights is not None else None
+        b = None
+        if self.weights is not None:
+            b = a if self.same else self._vector(f"{prefix}b", self.b, self.from_b, n, slot)
         return _Vectors(a, b, a if self.from_c is None else self._vector(f"{prefix}c", self.c, self.from_c, m, slot))
 
     def _add(self, prefix: str, target: ScalarValue, given: _Vectors) -> None:
-        """Add vectors to the target."""
+        """Add vectors to the target, or call a function that does."""
+        vectors, builder = self.vectors, self.builder
+        at: ScalarValue | None = None
+        if self.weights is not None:
+            at = vectors.matrix_offset(f"{prefix}weights_at", self.weights, target)
+        if self.parameters.place == "inline":
+            self._add_at(prefix, target, at, given)
+            return
+        # A vector that has two uses is one parameter, and a literal is none.
+        parts: tuple[Any, ...] = (given.a, given.b, given.c, target, at)
+        literals = {one for one in parts if isinstance(one, Operand) and one.source == "literal"}
+        arguments = [one for one in dict.fromkeys(parts) if one is not None and one not in literals]
+        inside: dict[Any, Any] = {one: Value(f"{prefix}given_{i}", one.type) for i, one in enumerate(arguments)}
+        a, b, c, to, place = (inside.get(one, one) for one in parts)
+        with builder.arm() as body:
+            self._add_at(f"{prefix}inner_", to, place, _Vectors(a, b, c))
+        builder.call(f"{prefix}nothing", Function(f"{prefix}adds", tuple(inside.values()), tuple(body), None), arguments)
+
+    def _add_at(self, prefix: str, target: ScalarValue, at: ScalarValue | None, given: _Vectors) -> None:
+        """Add vectors to the target, whose matrix begins at byte ``at``."""
         vectors, builder = self.vectors, self.builder
         if self.weights is not None:
             assert given.b is not None, "an outer product has two factors"
-            at = vectors.matrix_offset(f"{prefix}weights_at", self.weights, target)
+            assert at is not None, "a matrix has a place"
             vectors.outer_product(self.weights, at, given.a, given.b, self.layout, self.interpretation, self.stride)
         if self.totals is not None:
-            sum_at = builder.offset(f"{prefix}totals_at", builder.literal(self.sums.first), target, self.step)
-            vectors.reduce_sum(self.totals, sum_at, given.c)
+            begin = builder.literal(self.inner.relative(self.sums.first))
+            sum_at: ScalarValue = begin if self.inner.is_own else builder.offset(f"{prefix}totals_at", begin, target, self.step)
+            vectors.reduce_sum(self.totals, sum_at, given.c, self.inner.chosen(builder, target))
 
     def _vector(self, name: str, slots: VectorArray, array: Array, length: Extent, slot: Scalar) -> CooperativeVector:
         vectors, builder = self.vectors, self.builder
@@ -324,8 +394,11 @@ def build(parameters: Parameters) -> Built:
         numbers = _numbers(chosen.pattern, (lanes, parameters.m), most_a, rng)
         inputs = {"source_a": writer.a.pack(_bits(numbers, scale.a, writer.given_component), int(rng.integers(1, 256)))}
         if _multiplies(parameters):
-            numbers = _numbers(chosen.pattern, (lanes, parameters.n), most_b, rng)
-            inputs["source_b"] = writer.b.pack(_bits(numbers, scale.b, _F16), int(rng.integers(1, 256)))
+            if writer.same:
+                scale = replace(scale, b=scale.a)
+            else:
+                numbers = _numbers(chosen.pattern, (lanes, parameters.n), most_b, rng)
+                inputs["source_b"] = writer.b.pack(_bits(numbers, scale.b, _F16), int(rng.integers(1, 256)))
             shape = parameters.targets * parameters.m * parameters.n
             before = _numbers("random", (shape,), first, rng)
             inputs["weights"] = _bits(before, scale.a + scale.b, component).view(np.uint8)

@@ -15,6 +15,7 @@ from generators.layouts.placement import fills
 from generators.parameters.declaration import parameter
 from generators.parameters.vectors import COMPONENTS
 from generators.parameters.vocabulary import LAYOUTS, USES
+from generators.program.array_conversion import BitCastArray
 from generators.program.builder import U32, ProgramBuilder
 from generators.program.control_flow import Condition
 from generators.program.program import Built, Program, Subcase
@@ -25,8 +26,8 @@ from generators.routines.invocation_control import zeros
 from generators.types import ComponentType, Layout, Scope, Use
 
 Width = Literal["all", "half", "quarter"]
-Lines = Literal["all", "half", "quarter", "three_quarters"]
-_QUARTERS: Mapping[Lines, int] = {"all": 4, "half": 2, "quarter": 1, "three_quarters": 3}
+Lines = Literal["all", "half", "quarter", "three_quarters", "five_eighths"]
+_EIGHTHS: Mapping[Lines, int] = {"all": 8, "half": 4, "quarter": 2, "three_quarters": 6, "five_eighths": 5}
 
 _LINE_BYTES = 32
 """Bytes of a row of A, and of a column of B (QC-CC-07, QC-CC-10)."""
@@ -61,7 +62,7 @@ class Parameters:
         "the elements of the arrays of the first conversion: of the component type, or u32 with the bits of components", default="component"
     )
     back: Literal["same", "other"] = parameter(
-        "the elements of the arrays of the second conversion",
+        "the elements of the arrays of the second conversion; between an extraction and a construction they are cast",
         default="same",
         applies=lambda parameters: parameters.way in ("round_trip", "reconstruct"),
     )
@@ -80,9 +81,9 @@ class Parameters:
     @property
     def shape(self) -> tuple[int, int]:
         """Number of lines of the matrix, and of components in a line."""
-        lines = self.subgroup_size * _QUARTERS[self.lines] // 4
+        lines = self.subgroup_size * _EIGHTHS[self.lines] // 8
         if self.use is Use.ACCUMULATOR:
-            return lines, self.subgroup_size * _QUARTERS[self.width] // 4
+            return lines, self.subgroup_size * _EIGHTHS[self.width] // 8
         return lines, _LINE_BYTES // self.component.bytes
 
     @property
@@ -125,8 +126,10 @@ def _has_use(parameters: Parameters) -> bool:
 
 def _has_elements(parameters: Parameters) -> bool:
     """Tell whether all conversions of the case can have such arrays: no text defines the length of a u32 array that is taken from an s32
-    matrix, and u32 components have only one kind of array (QC-CX-05, F-QC-8)."""
+    matrix, u32 components have only one kind of array (QC-CX-05, F-QC-8), and casts take no bytes (QC-BC-01)."""
     component = parameters.component
+    if component.bits == 8 and parameters.way == "reconstruct" and parameters.back == "other":
+        return False
     if component.name == "u32":
         return parameters.elements == "component" and parameters.back == "same"
     if component.name != "s32":
@@ -219,6 +222,7 @@ class _Writer:
         for number, (way, first) in enumerate(parameters.conversions):
             if way == "construct":
                 assert array is not None
+                array = self._cast(f"{prefix}cast_{number}", array, parameters.array_type(first))
                 matrix = construct(self.builder, f"{prefix}matrix_{number}", parameters.matrix_type, array)
             else:
                 assert matrix is not None
@@ -231,6 +235,13 @@ class _Writer:
         elif self.taken is not None:
             assert array is not None
             self._store(self.taken, prefix, array, tile)
+
+    def _cast(self, name: str, array: ArrayValue, type_: ArrayType) -> ArrayValue:
+        """Return the array as elements of ``type_``, if it has others."""
+        if array.type == type_:
+            return array
+        with self.builder.per_invocation(Value(f"{name}_me", U32), self.parameters.subgroup_size):
+            return self.builder.result_of(BitCastArray(Value(name, type_), array))
 
     def _first(self, array: MatrixArray, prefix: str, tile: ScalarValue) -> ScalarValue:
         """Return the first element of the matrix ``tile`` of this subgroup."""

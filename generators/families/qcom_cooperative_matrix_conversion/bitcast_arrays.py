@@ -23,8 +23,6 @@ from generators.routines.invocation_control import Control, InvocationCode, path
 from generators.types import COMPONENT_TYPES, ComponentType
 
 _TYPES = {name: COMPONENT_TYPES[name] for name in ("f16", "f32", "u32", "s32")}
-_MOST_HALVES = 128
-"""Maximum size in bytes of an f16 array among the types that GLSL lists."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +60,7 @@ class SubcaseParameters(Parameters):
     run: int = parameter("number of the run, which decides whether a uniform branch is taken")
 
 
-def _listed(parameters: Parameters) -> bool:
-    """Tell whether GLSL lists both types for this size."""
-    return COMPONENT_TYPES["f16"] not in (parameters.from_, parameters.to) or parameters.bytes <= _MOST_HALVES
-
-
-PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"listed": _listed}
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {}
 
 
 def build(parameters: Parameters) -> Built:

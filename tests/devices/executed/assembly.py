@@ -67,9 +67,10 @@ def instruction(text: str, generation: str = "gfx12") -> Instruction:
     tables = {name: table for (table, _), name in load_encoding(generation).mnemonics.items()}
     short = mnemonic.removesuffix("_e64")
     format_ = "VOP3" if mnemonic.endswith("_e64") else tables[short]
-    fields = dict.fromkeys(("neg", "abs", "neg_hi", "op_sel", "op_sel_hi", "op_sel_hi_2", "omod", "clamp", "sdst", "src1", "src2"), 0)
+    layout = "FLAT" if format_ == "GLOBAL" else format_
+    fields = {name: 0 for one in load_encoding(generation).formats if one.name == layout for name in one.fields}
     literal = None
-    names = iter(OPERANDS[format_])
+    names = iter(OPERANDS.get(format_, ()))
     for token in tokens:
         if ":" in token and "[" not in token:
             name, value = token.split(":")

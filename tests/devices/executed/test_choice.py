@@ -35,6 +35,10 @@ def test_the_description_says_that_it_is_a_model_on_the_cpu(machine):
     choice = choose("executed:gfx1201")
     assert choice.description.name == "RADV GFX1201, executed by this suite's model of RDNA4"
     assert choice.description.extra["type"] == "cpu"
+    assert choice.description.modelled == (
+        f"RADV GFX1201, {choice.description.driver}, executed by this suite's model of RDNA4: says what the compiled code computes, "
+        "nothing about the chip"
+    )
     assert not choice.description.compiles_only
 
 

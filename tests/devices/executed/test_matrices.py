@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from cts.devices.executed.encoding.decoder import Instruction
-from cts.devices.executed.errors import NotModelled
 from cts.devices.executed.instructions.matrices import exact_sums
 from cts.devices.executed.instructions.packed import BF8, FP8
 from cts.devices.executed.instructions.table import prepare
-from cts.devices.executed.wave import Wave
+from cts.devices.executed.wave import POISON, Wave
 from tests.devices.executed.states import wave_of
 
 A, B, C, D = 8, 24, 40, 60
@@ -158,11 +157,39 @@ def test_inexact_sums_are_rounded_to_odd():
     assert exact_sums(a, b, c)[0, 0] == np.nextafter(1.0, 2.0)
 
 
-def test_matrix_instructions_need_all_lanes():
+def undefined(wave: Wave, generation: str, name: str) -> np.ndarray:
+    """Return the words of the result of v_wmma, of registers with zeros."""
+    values = {"vdst": D, "src0": 256 + A, "src1": 256 + B, "src2": 256 + C, "neg": 0, "neg_hi": 0, "op_sel": 0, "clamp": 0}
+    step = prepare(Instruction("VOP3P", f"v_wmma_{name}", MappingProxyType(values), None, None, 2), generation)
+    assert step is not None
+    step(wave)
+    return wave.vectors[D : D + 8]
+
+
+@pytest.mark.parametrize("generation", ["gfx11", "gfx12"])
+@pytest.mark.parametrize("name", ["f32_16x16x16_f16", "i32_16x16x16_iu8"])
+def test_a_result_is_poison_if_a_lane_is_inactive(generation, name):
+    wave = wave_of(32)
+    wave.exec = (1 << 31) - 1
+    assert (undefined(wave, generation, name) == POISON).all()
+
+
+def test_a_result_of_16_bits_is_poison_in_its_half():
     wave = wave_of(32)
     wave.exec = 1
-    values = {"vdst": D, "src0": 256, "src1": 256, "src2": 256, "neg": 0, "neg_hi": 0, "op_sel": 0, "clamp": 0}
-    step = prepare(Instruction("VOP3P", "v_wmma_f32_16x16x16_f16", MappingProxyType(values), None, None, 2), "gfx12")
-    assert step is not None
-    with pytest.raises(NotModelled):
-        step(wave)
+    assert (undefined(wave, "gfx11", "f16_16x16x16_f16") == POISON & 0xFFFF).all()
+
+
+@pytest.mark.parametrize("lanes", [32, 64])
+@pytest.mark.parametrize("register", [A, A + 7, B, B + 7])
+def test_a_result_is_poison_if_the_other_lanes_of_rdna3_do_not_repeat_the_first_16(lanes, register):
+    wave = wave_of(lanes)
+    wave.vectors[register, lanes - 1] = 1
+    assert (undefined(wave, "gfx11", "f32_16x16x16_f16")[: 256 // lanes] == POISON).all()
+    assert not (undefined(wave, "gfx12", "f32_16x16x16_f16")[: 256 // lanes] == POISON).any()
+
+
+def test_lanes_may_differ_in_registers_that_hold_no_matrix():
+    wave = wave_of(32)
+    wave.vectors[A + 4, 31] = 1
+    assert not undefined(wave, "gfx11", "i32_16x16x16_iu8").any()

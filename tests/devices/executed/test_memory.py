@@ -7,6 +7,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
+from cts.devices.executed.caches import Begun, Cache
 from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.instructions.table import prepare
 from cts.devices.executed.memory import BadAddress, Memory
@@ -357,14 +358,19 @@ def test_only_a_wait_for_all_is_one_for_a_scalar_load():
 
 def test_a_wave_sees_its_own_stores_without_waiting():
     wave, data = with_buffer()
+    wave.cache = Cache(Begun(), lambda: False)
     wave.vectors[4] = 5
     values = {"vaddr": 1, "saddr": 2, "offset": 0, "data": 4, "vdst": 0}
     step = prepare(Instruction("", "global_store_b32", MappingProxyType(values), None, None, 1), "gfx12")
     assert step is not None
     step(wave)
     assert data[16] == 16
-    run(wave, "global_load_b32", vdst=10)
+    begin(wave, "global_load_b32", "gfx12", 10)
+    wave.wait(Counter.LOAD)
     assert wave.vectors[10, 1] == 5
+    assert data[16] == 16
+    wave.wait(Counter.STORE)
+    assert data[16] == 5
 
 
 def test_a_load_writes_the_lanes_that_were_active_when_it_was_executed():

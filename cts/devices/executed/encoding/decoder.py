@@ -20,7 +20,7 @@ _FIRST_VOP1, _END_OF_VOP1, _FIRST_VOP2, _END_OF_VOP2 = 0x180, 0x200, 0x100, 0x14
 LITERAL, DPP16 = 255, 250
 DPP8 = (233, 234)
 
-LONGEST = 5
+LONGEST = 3
 """The most words of an instruction, with its literal."""
 
 _WITH_LITERAL = ("v_fmamk_", "v_fmaak_", "v_dual_fmamk_", "v_dual_fmaak_", "s_fmamk_", "s_fmaak_", "s_setreg_imm32_")

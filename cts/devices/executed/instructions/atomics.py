@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 
-from cts.devices.executed.arrays import Array
 from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.instructions.meaning import Step
-from cts.devices.executed.instructions.places import Part, signed
+from cts.devices.executed.instructions.places import ALL
 from cts.devices.executed.instructions.transfers import PLACES, WORD, deliver
 from cts.devices.executed.wave import Counter, Wave
 
@@ -27,7 +26,6 @@ _UPDATES: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
         "or": operator.or_,
         "xor": operator.xor,
         "swap": lambda _, new: new,
-        "storexchg": lambda _, new: new,
         "inc": lambda old, new: 0 if old >= new else old + 1,
         "dec": lambda old, new: new if old == 0 or old > new else old - 1,
     }
@@ -36,67 +34,43 @@ _UPDATES: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Atomic:
-    """An atomic operation of each lane."""
+    """An atomic operation of each lane on 32 bits."""
 
     generation: str
 
     def __call__(self, instruction: Instruction) -> Step:
         parts = instruction.mnemonic.replace("atomic_", "").split("_")
-        segment, verb, kind = parts[0], parts[1], parts[-1]
-        size, with_sign = int(kind[1:]) // 8, kind[0] == "i"
-        fields = instruction.fields
+        segment, update = parts[0], _UPDATES[parts[1]]
+        dtype, fields = np.dtype(f"<{parts[-1][0].replace('b', 'u')}4"), instruction.fields
         data = fields.get("vdata", fields.get("data0", fields.get("data", 0)))
-        result = fields.get("vdst", data)
-        offset = 0
+        result, offset, counter = fields.get("vdst", data), 0, Counter.LOAD
+        returns = "rtn" in parts or bool(fields["th"] & 1 if "th" in fields else fields.get("glc"))
         if segment == "ds":
-            returns, counter = "rtn" in parts, Counter.SHARE
-            offset, compared, written = fields["offset0"] | fields["offset1"] << 8, data, fields["data1"]
-        else:
-            returns, counter = bool(fields["th"] & 1 if "th" in fields else fields["glc"]), Counter.LOAD
-            compared, written = data + size // 4, data
-        find, update = PLACES[segment](instruction, self.generation), _UPDATES.get(verb)
+            offset, counter = fields["offset0"] | fields["offset1"] << 8, Counter.SHARE
+        find = PLACES[segment](instruction, self.generation)
 
         def step(wave: Wave) -> None:
-            wave.settle(counter)
-            olds = np.zeros(wave.lanes, np.uint64)
-            for memory, start, lane in _cells(find(wave)(offset, size)):
-                operand = partial(_operand, wave, lane=lane, size=size, with_sign=with_sign)
-                cell = memory[start : start + size]
-                old = int.from_bytes(cell.tobytes(), "little", signed=with_sign)
-                new = update(old, operand(data)) if update else operand(written) if old == operand(compared) else old
-                cell[:] = np.frombuffer((new & (1 << 8 * size) - 1).to_bytes(size, "little"), np.uint8)
-                olds[lane] = old & (1 << 8 * size) - 1
+            operands, olds = wave.u32[data].view(dtype), np.zeros(wave.lanes, dtype)
+            for part in find(wave)(offset, 4):
+                if segment != "ds":
+                    wave.cache.publish(part.data, part.places, 4, evict=True)
+                for start, lane in zip(part.places.tolist(), np.flatnonzero(part.lanes).tolist(), strict=True):
+                    cell = part.data[start : start + 4].view(dtype)
+                    olds[lane] = cell[0]
+                    cell.view(np.uint32)[0] = update(int(cell[0]), int(operands[lane])) & ALL
             if returns:
-                words = [(olds >> np.uint64(32 * number)).astype(np.uint32) for number in range(size // 4)]
-                wave.later(counter, partial(deliver, wave, result, WORD, words, wave.active))
+                wave.later(counter, partial(deliver, wave, result, WORD, [olds.view(np.uint32)], wave.active))
             else:
                 wave.later(counter if segment == "ds" else Counter.STORE, lambda: None)
 
         return step
 
 
-def _cells(parts: Iterable[Part]) -> Iterator[tuple[Array, int, int]]:
-    """Yield bytes of memory, first byte and lane of each lane that accesses memory."""
-    for part in parts:
-        for start, lane in zip(part.places.tolist(), np.flatnonzero(part.lanes).tolist(), strict=True):
-            yield part.data, start, lane
-
-
-def _operand(wave: Wave, register: int, lane: int, size: int, with_sign: bool) -> int:
-    value = sum(int(wave.u32[register + number, lane]) << 32 * number for number in range(size // 4))
-    return signed(value, 8 * size) if with_sign else value
-
-
-_ALIKE = MappingProxyType(
-    {**dict.fromkeys(("add", "sub", "inc", "dec"), "u"), **dict.fromkeys(("min", "max"), "ui"), **dict.fromkeys(("and", "or", "xor"), "b")}
-)
-"""The operations of all segments, with the letters of their types."""
+_NAMES = ("add_u32", "sub_u32", "inc_u32", "dec_u32", "min_i32", "min_u32", "max_i32", "max_u32", "and_b32", "or_b32", "xor_b32")
 
 
 def atomics(generation: str) -> Mapping[str, Atomic]:
     """Return the atomic operations of a generation by mnemonic."""
-    alike = [f"{verb}%s_{letter}" for verb, letters in _ALIKE.items() for letter in letters]
-    of_vectors = [f"{segment}_atomic_{name % ''}" for segment in ("buffer", "global") for name in (*alike, "swap%s_b", "cmpswap%s_b")]
-    of_share = [f"ds_{name % returns}" for returns in ("", "_rtn") for name in (*alike, "cmpstore%s_b")]
-    names = (*of_vectors, *of_share, "ds_storexchg_rtn_b")
-    return MappingProxyType({f"{name}{bits}": Atomic(generation) for name in names for bits in (32, 64)})
+    of_vectors = [f"{segment}_atomic_{name}" for segment in ("buffer", "global") for name in (*_NAMES, "swap_b32")]
+    of_share = [f"ds_{name.replace('_', returns)}" for name in _NAMES for returns in ("_", "_rtn_")]
+    return MappingProxyType(dict.fromkeys((*of_vectors, *of_share), Atomic(generation)))

@@ -18,6 +18,7 @@ class Signal(Enum):
 
     END = "end"
     BARRIER = "barrier"
+    ACCESS = "before an access to memory"
 
 
 Ending = Callable[[Wave], Signal | None]
@@ -59,12 +60,14 @@ def _call(writes: bool, jumps: bool) -> Ends:
     return ends
 
 
-def _stop(signal: Signal) -> Ends:
-    """Return an instruction at which the wave ends or waits for others."""
+def _stop(signal: Signal, *does: Callable[[Wave], None]) -> Ends:
+    """Return an instruction at which the wave ends or waits for others, after it has done something."""
 
     def ends(_: Instruction, following: int) -> Ending:
         def end(wave: Wave) -> Signal:
             wave.pc = following
+            for do in does:
+                do(wave)
             return signal
 
         return end
@@ -88,21 +91,23 @@ ENDINGS: Mapping[str, Ends] = MappingProxyType(
         "s_getpc_b64": _call(writes=True, jumps=False),
         "s_setpc_b64": _call(writes=False, jumps=True),
         "s_swappc_b64": _call(writes=True, jumps=True),
-        "s_endpgm": _stop(Signal.END),
-        "s_barrier": _stop(Signal.BARRIER),
-        "s_barrier_wait": _stop(Signal.BARRIER),
+        "s_endpgm": _stop(Signal.END, lambda wave: wave.group.end()),
+        "s_barrier": _stop(Signal.BARRIER, Wave.signal, Wave.hold),
+        "s_barrier_wait": _stop(Signal.BARRIER, Wave.hold),
     }
 )
 
 IGNORED = frozenset(
     (
         *(f"s_{name}" for name in ("nop", "clause", "delay_alu", "setprio", "sleep", "set_inst_prefetch_distance")),
-        *(f"s_{name}" for name in ("icache_inv", "dcache_inv", "gl1_inv", "barrier_signal", "waitcnt_depctr")),
-        *("s_wait_alu", "s_wait_samplecnt", "s_wait_expcnt", "v_nop", "v_pipeflush"),
-        *("buffer_gl0_inv", "buffer_gl1_inv", "global_inv", "global_wb", "global_wbinv"),
+        *(f"s_{name}" for name in ("icache_inv", "dcache_inv", "gl1_inv", "waitcnt_depctr")),
+        *("s_wait_alu", "s_wait_samplecnt", "s_wait_expcnt", "v_nop", "v_pipeflush", "buffer_gl1_inv", "global_wb"),
     )
 )
-"""Instructions without an effect here: results of arithmetic are there at once, and caches are coherent."""
+"""Instructions without an effect here: results of arithmetic are there at once, and only the caches of compute units are not coherent."""
+
+_WORKGROUP_BARRIER = 193
+"""The operand -1."""
 
 _FLOAT_MODE = 1
 """The hardware register MODE."""
@@ -152,6 +157,18 @@ def _set_register(instruction: Instruction) -> Step:
     return step
 
 
+def _signal_barrier(instruction: Instruction) -> Step:
+    if instruction["ssrc0"] != _WORKGROUP_BARRIER:
+        raise NotModelled("s_barrier_signal", f"of barrier {instruction['ssrc0']}")
+    return Wave.signal
+
+
+def _invalidate(instruction: Instruction) -> Step:
+    """Prepare an invalidation of the cache of the wave's compute unit. With the scope of one compute unit it does nothing."""
+    beyond = instruction.fields.get("scope", 1)
+    return lambda wave: wave.cache.invalidate() if beyond else None
+
+
 def _wait(counters: Mapping[Counter, int]) -> Meaning:
     """Return an instruction that waits for accesses to memory.
 
@@ -189,6 +206,8 @@ STATE: Mapping[str, Meaning] = MappingProxyType(
         "s_waitcnt": _wait({Counter.LOAD: 10, Counter.SHARE: 4}),
         "s_waitcnt_vscnt": _wait({Counter.STORE: 0}),
         "s_wait_idle": lambda _: Wave.wait_for_all,
+        "s_barrier_signal": _signal_barrier,
+        **dict.fromkeys(("buffer_gl0_inv", "global_inv", "global_wbinv"), _invalidate),
         "s_round_mode": _set_mode(0),
         "s_denorm_mode": _set_mode(4),
         "s_getreg_b32": _get_register,

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
 
-from cts.devices.executed.arithmetic import (
-    F16,
-    F32,
-    ZERO,
-    Format,
-    added,
-    fused,
-    larger,
-    middle,
-    modal,
-    multiplied,
-    odd,
-    rounded,
-    smaller,
-    subtracted,
-    to_integer,
-)
+from cts.devices.executed.arithmetic import F16, F32, ZERO, Format, added, fused, larger, middle, modal, odd, rounded, smaller, to_integer
 from cts.devices.executed.arrays import Array
 from cts.devices.executed.instructions.vector import Vector
+from cts.devices.executed.operands import KINDS
 from cts.devices.executed.wave import Wave
 
 _FORMATS: Mapping[str, Format] = MappingProxyType({"f16": F16, "f32": F32})
@@ -42,11 +28,7 @@ def _float(names: str, kinds: str, operands: str, exact: Operation, native: Oper
         exact, native: see ``modal``.
     """
     return {
-        f"{name}_{kind}": Vector(
-            f"{kind} <- {operands.replace('*', kind)}",
-            modal(_FORMATS[kind], exact, native),
-            modal=True,
-        )
+        f"{name}_{kind}": Vector(f"{kind} <- {operands.replace('*', kind)}", modal(_FORMATS[kind], exact, native), modal=True)
         for name in names.split()
         for kind in kinds.split()
     }
@@ -93,14 +75,6 @@ def _fraction(a: Array) -> Array:
     return found
 
 
-def _mantissa(a: Array) -> Array:
-    return np.where(np.isfinite(a), np.frexp(a)[0], a)
-
-
-def _exponent(a: Array) -> Array:
-    return np.where(np.isfinite(a) & (a != 0), np.frexp(a)[1], 0).astype(np.int32)
-
-
 def _scaled(a: Array, exponent: Array) -> Array:
     return odd(np.ldexp(a.astype(np.float64), exponent.astype(np.int32)), np.zeros(1))
 
@@ -118,9 +92,8 @@ def _convert(result: str, operand: str) -> Vector:
     return Vector(f"{result} <- {operand}", integer, modal=True)
 
 
-def _integer(result: str, operand: str, change: Operation = np.trunc) -> Vector:
-    dtype = np.dtype({"i": "<i", "u": "<u"}[result[0]] + str(int(result[1:]) // 8))
-    return Vector(f"{result} <- {operand}", lambda a: to_integer(change(a.astype(np.float64)), dtype))
+def _integer(result: str, operand: str) -> Vector:
+    return Vector(f"{result} <- {operand}", lambda a: to_integer(a, KINDS[result].dtype))
 
 
 def _byte(number: int) -> Vector:
@@ -137,32 +110,17 @@ def _packed_towards_zero(wave: Wave, low: Array, high: Array) -> Array:
     return _packed(*(rounded(half.astype(np.float64), F16.dtype, ZERO) for half in (low, high)))
 
 
+def _negated(function: Operation) -> Operation:
+    return lambda a, b: ~function(a, b)
+
+
 _COMPARISONS: Mapping[str, Operation] = MappingProxyType(
-    {
-        "f": lambda a, b: np.zeros(np.broadcast_shapes(a.shape, b.shape), bool),
-        "lt": lambda a, b: a < b,
-        "eq": lambda a, b: a == b,
-        "le": lambda a, b: a <= b,
-        "gt": lambda a, b: a > b,
-        "ge": lambda a, b: a >= b,
-        "t": lambda a, b: np.ones(np.broadcast_shapes(a.shape, b.shape), bool),
-    }
+    {"lt": operator.lt, "eq": operator.eq, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
 )
-_OF_INTEGERS: Mapping[str, Operation] = MappingProxyType({**_COMPARISONS, "ne": lambda a, b: a != b})
-_OF_FLOATS: Mapping[str, Operation] = MappingProxyType(
-    {
-        **_COMPARISONS,
-        "lg": lambda a, b: (a < b) | (a > b),
-        "o": lambda a, b: ~(np.isnan(a) | np.isnan(b)),
-        "u": lambda a, b: np.isnan(a) | np.isnan(b),
-        "nge": lambda a, b: ~(a >= b),
-        "nlg": lambda a, b: ~((a < b) | (a > b)),
-        "ngt": lambda a, b: ~(a > b),
-        "nle": lambda a, b: ~(a <= b),
-        "neq": lambda a, b: a != b,
-        "nlt": lambda a, b: ~(a < b),
-    }
-)
+_ORDERED = {**_COMPARISONS, "lg": lambda a, b: (a < b) | (a > b), "o": lambda a, b: ~(np.isnan(a) | np.isnan(b))}
+_NEGATED = {"u": "o", "neq": "eq", **{f"n{name}": name for name in ("ge", "lg", "gt", "le", "lt")}}
+_OF_FLOATS = {**_ORDERED, **{name: _negated(_ORDERED[of]) for name, of in _NEGATED.items()}}
+_OF_INTEGERS = {**_COMPARISONS, "ne": operator.ne}
 
 
 def _comparison(kind: str, function: Operation) -> Operation:
@@ -199,7 +157,6 @@ def _compares(prefix: str, result: str) -> dict[str, Vector]:
         f"{prefix}_{name}_{kind}": Vector(f"{result} <- {kind} {kind}", function)
         for kind in ("i16", "u16", "i32", "u32", "i64", "u64")
         for name, function in _OF_INTEGERS.items()
-        if name not in ("f", "t") or kind[1:] != "16"
     }
     floats = {
         f"{prefix}_{name}_{kind}": Vector(f"{result} <- {kind} {kind}", _comparison(kind, function), modal=True)
@@ -216,9 +173,9 @@ COMPARISONS: Mapping[str, Vector] = MappingProxyType({**_compares("v_cmp", "mask
 FLOATS: Mapping[str, Vector] = MappingProxyType(
     {
         **_float("v_add", "f16 f32", "* *", added, np.add),
-        **_float("v_sub", "f16 f32", "* *", subtracted, np.subtract),
-        **_float("v_subrev", "f16 f32", "* *", lambda a, b: subtracted(b, a), lambda a, b: b - a),
-        **_float("v_mul", "f16 f32", "* *", multiplied, np.multiply),
+        **_float("v_sub", "f16 f32", "* *", lambda a, b: added(a, -b), np.subtract),
+        **_float("v_subrev", "f16 f32", "* *", lambda a, b: added(b, -a), lambda a, b: b - a),
+        **_float("v_mul", "f16 f32", "* *", np.multiply, np.multiply),
         **_float("v_fma", "f16 f32", "* * *", fused),
         **_float("v_fmac", "f16 f32", "* * dst:*", fused),
         **_float("v_fmamk", "f16 f32", "* literal:* *", fused),
@@ -235,7 +192,6 @@ FLOATS: Mapping[str, Vector] = MappingProxyType(
         **_chosen("v_trunc", "f16 f32", 1, np.trunc),
         **_chosen("v_rndne", "f16 f32", 1, np.rint),
         **_chosen("v_fract", "f16 f32", 1, _fraction),
-        **_chosen("v_frexp_mant", "f16 f32", 1, _mantissa),
         **_float("v_rcp", "f16 f32", "*", *_through_double(_reciprocal)),
         **_float("v_rcp_iflag", "f32", "*", *_through_double(_reciprocal)),
         **_float("v_sqrt", "f16 f32", "*", *_through_double(_square_root)),
@@ -246,8 +202,6 @@ FLOATS: Mapping[str, Vector] = MappingProxyType(
         **_float("v_cos", "f16 f32", "*", *_through_double(lambda a: np.cos(2 * np.pi * (a - np.floor(a))))),
         "v_ldexp_f32": Vector("f32 <- f32 i32", modal(F32, _scaled), modal=True),
         "v_ldexp_f16": Vector("f16 <- f16 i16", modal(F16, _scaled), modal=True),
-        "v_frexp_exp_i32_f32": Vector("i32 <- f32", _exponent),
-        "v_frexp_exp_i16_f16": Vector("i16 <- f16", _exponent),
         "v_cvt_f16_f32": _convert("f16", "f32"),
         "v_cvt_f32_f16": _convert("f32", "f16"),
         "v_cvt_f32_i32": _convert("f32", "i32"),
@@ -258,8 +212,6 @@ FLOATS: Mapping[str, Vector] = MappingProxyType(
         "v_cvt_u32_f32": _integer("u32", "f32"),
         "v_cvt_i16_f16": _integer("i16", "f16"),
         "v_cvt_u16_f16": _integer("u16", "f16"),
-        "v_cvt_floor_i32_f32": _integer("i32", "f32", np.floor),
-        "v_cvt_nearest_i32_f32": _integer("i32", "f32", lambda a: np.floor(a + 0.5)),
         **{f"v_cvt_f32_ubyte{number}": _byte(number) for number in range(4)},
         "v_cvt_pk_rtz_f16_f32": Vector("b32 <- f32 f32", _packed_towards_zero, modal=True),
     }

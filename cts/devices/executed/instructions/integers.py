@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
 
 from cts.devices.executed.arrays import Array
 from cts.devices.executed.instructions.vector import Vector
-from cts.devices.executed.wave import Wave
 
 _WIDE = np.uint64(32)
 
@@ -67,57 +67,37 @@ def _difference_and_borrow(a: Array, b: Array, borrow: Array | int = 0) -> tuple
     return total.astype(np.uint32), total < 0
 
 
-def _wide_product(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
-    product = a.astype(np.uint64) * b
-    total = product + c
-    return total, total < product
-
-
-def _wide_signed_product(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
-    product = a.astype(np.int64) * b
-    total = product + c
-    return total, (c < 0) ^ (product < 0) ^ (total < 0)
+@cache
+def _below(first: int, lanes: int) -> Array:
+    """Return for each lane the bits of a mask that are below it; the mask's lowest bit is of lane ``first``."""
+    number = np.clip(np.arange(lanes, dtype=np.int64) - first, 0, 32)
+    return ((np.int64(1) << number) - 1).astype(np.uint32)
 
 
 def _counted(first: int) -> Vector:
-    """Return the count of a mask's bits below each lane, added to a number.
-
-    Args:
-        first: the lane of the mask's lowest bit.
-    """
-
-    def below(wave: Wave, mask: Array, base: Array) -> Array:
-        number = np.clip(np.arange(wave.lanes, dtype=np.int64) - first, 0, 32)
-        lower = ((np.int64(1) << number) - 1).astype(np.uint32)
-        total: Array = base + np.bitwise_count(mask & lower)
-        return total
-
-    return Vector("u32 <- u32 u32", below, modal=True)
-
-
-def _of_kinds(name: str, kinds: str, operands: int, function: Callable[..., Array]) -> dict[str, Vector]:
-    """Return the same instruction for several kinds; its name ends in each."""
-    return {f"{name}_{kind}": Vector(f"{kind} <- {' '.join([kind] * operands)}", function) for kind in kinds.split()}
+    """Return the count of a mask's bits below each lane, added to a number; the mask's lowest bit is of lane ``first``."""
+    return Vector("u32 <- u32 u32", lambda wave, mask, base: base + np.bitwise_count(mask & _below(first, wave.lanes)), modal=True)
 
 
 def _with(name: str, kinds: str, operands: str, function: Callable[..., Array]) -> dict[str, Vector]:
+    """Return the same instruction for several kinds, which are ``*`` in the operands; its name ends in each."""
     return {f"{name}_{kind}": Vector(f"{kind} <- {operands.replace('*', kind)}", function) for kind in kinds.split()}
 
 
 INTEGERS: Mapping[str, Vector] = MappingProxyType(
     {
-        **_of_kinds("v_mov", "b32 b16", 1, lambda a: a),
-        **_of_kinds("v_not", "b32 b16", 1, lambda a: ~a),
-        **_of_kinds("v_and", "b32 b16", 2, lambda a, b: a & b),
-        **_of_kinds("v_or", "b32 b16", 2, lambda a, b: a | b),
-        **_of_kinds("v_xor", "b32 b16", 2, lambda a, b: a ^ b),
+        **_with("v_mov", "b32 b16", "*", lambda a: a),
+        **_with("v_not", "b32 b16", "*", lambda a: ~a),
+        **_with("v_and", "b32 b16", "* *", lambda a, b: a & b),
+        **_with("v_or", "b32 b16", "* *", lambda a, b: a | b),
+        **_with("v_xor", "b32 b16", "* *", lambda a, b: a ^ b),
         "v_xnor_b32": Vector("b32 <- b32 b32", lambda a, b: ~(a ^ b)),
-        **_of_kinds("v_or3", "b32", 3, lambda a, b, c: a | b | c),
-        **_of_kinds("v_xor3", "b32", 3, lambda a, b, c: a ^ b ^ c),
+        **_with("v_or3", "b32", "* * *", lambda a, b, c: a | b | c),
+        **_with("v_xor3", "b32", "* * *", lambda a, b, c: a ^ b ^ c),
         "v_and_or_b32": Vector("b32 <- b32 b32 b32", lambda a, b, c: a & b | c),
-        **_of_kinds("v_add_nc", "u32 i32 u16 i16", 2, lambda a, b: a + b),
-        **_of_kinds("v_sub_nc", "u32 i32 u16 i16", 2, lambda a, b: a - b),
-        **_of_kinds("v_subrev_nc", "u32", 2, lambda a, b: b - a),
+        **_with("v_add_nc", "u32 i32 u16 i16", "* *", lambda a, b: a + b),
+        **_with("v_sub_nc", "u32 i32 u16 i16", "* *", lambda a, b: a - b),
+        **_with("v_subrev_nc", "u32", "* *", lambda a, b: b - a),
         "v_add3_u32": Vector("u32 <- u32 u32 u32", lambda a, b, c: a + b + c),
         "v_xad_u32": Vector("u32 <- u32 u32 u32", lambda a, b, c: (a ^ b) + c),
         "v_lshl_add_u32": Vector("u32 <- u32 u32 u32", lambda a, b, c: (a << (b & 31)) + c),
@@ -141,15 +121,13 @@ INTEGERS: Mapping[str, Vector] = MappingProxyType(
         "v_mad_i16": Vector("i16 <- i16 i16 i16", lambda a, b, c: a * b + c),
         "v_mad_u32_u16": Vector("u32 <- u16 u16 u32", lambda a, b, c: a.astype(np.uint32) * b + c),
         "v_mad_i32_i16": Vector("i32 <- i16 i16 i32", lambda a, b, c: a.astype(np.int32) * b + c),
-        **dict.fromkeys(("v_mad_u64_u32", "v_mad_co_u64_u32"), Vector("u64 mask <- u32 u32 u64", _wide_product)),
-        **dict.fromkeys(("v_mad_i64_i32", "v_mad_co_i64_i32"), Vector("i64 mask <- i32 i32 i64", _wide_signed_product)),
-        **_of_kinds("v_min", "u32 i32 u16 i16", 2, np.minimum),
-        **_of_kinds("v_max", "u32 i32 u16 i16", 2, np.maximum),
-        **_of_kinds("v_min3", "u32 i32 u16 i16", 3, lambda a, b, c: np.minimum(np.minimum(a, b), c)),
-        **_of_kinds("v_max3", "u32 i32 u16 i16", 3, lambda a, b, c: np.maximum(np.maximum(a, b), c)),
-        **_of_kinds("v_med3", "u32 i32 u16 i16", 3, lambda a, b, c: np.maximum(np.minimum(a, b), np.minimum(np.maximum(a, b), c))),
-        **_of_kinds("v_maxmin", "u32 i32", 3, lambda a, b, c: np.minimum(np.maximum(a, b), c)),
-        **_of_kinds("v_minmax", "u32 i32", 3, lambda a, b, c: np.maximum(np.minimum(a, b), c)),
+        **_with("v_min", "u32 i32 u16 i16", "* *", np.minimum),
+        **_with("v_max", "u32 i32 u16 i16", "* *", np.maximum),
+        **_with("v_min3", "u32 i32 u16 i16", "* * *", lambda a, b, c: np.minimum(np.minimum(a, b), c)),
+        **_with("v_max3", "u32 i32 u16 i16", "* * *", lambda a, b, c: np.maximum(np.maximum(a, b), c)),
+        **_with("v_med3", "u32 i32 u16 i16", "* * *", lambda a, b, c: np.maximum(np.minimum(a, b), np.minimum(np.maximum(a, b), c))),
+        **_with("v_maxmin", "u32 i32", "* * *", lambda a, b, c: np.minimum(np.maximum(a, b), c)),
+        **_with("v_minmax", "u32 i32", "* * *", lambda a, b, c: np.maximum(np.minimum(a, b), c)),
         **_with("v_lshlrev", "b32 b16", "* *", lambda a, b: b << (a & b.itemsize * 8 - 1)),
         **_with("v_lshrrev", "b32 b16", "* *", lambda a, b: b >> (a & b.itemsize * 8 - 1)),
         **_with("v_ashrrev", "i32 i16", "* *", lambda a, b: b >> (a & b.itemsize * 8 - 1)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
 
@@ -14,7 +14,7 @@ from cts.devices.executed.instructions.transfers import WORD, deliver
 from cts.devices.executed.operands import FIRST_VECTOR, KINDS, scalar, vector, write_scalar, write_vector
 from cts.devices.executed.wave import Counter, Wave
 
-_B32, _B16 = KINDS["b32"], KINDS["b16"]
+_B32 = KINDS["b32"]
 
 
 def _read_lane(instruction: Instruction) -> Step:
@@ -49,31 +49,25 @@ def _write_lane(instruction: Instruction) -> Step:
     return step
 
 
-def _permute_rows(other: bool) -> Callable[[Instruction], Step]:
-    """Return what prepares v_permlane16 or, of the other row in each pair, v_permlanex16."""
+def _permute_rows(instruction: Instruction) -> Step:
+    """Prepare v_permlane16 or, of the other row in each pair, v_permlanex16."""
+    read, write = vector(instruction["src0"], _B32), write_vector(instruction["vdst"], _B32)
+    low, high = (scalar(instruction[name], 32, instruction.literal) for name in ("src1", "src2"))
+    inactive, zero_outside = instruction["op_sel"] & 1, instruction["op_sel"] & 2
+    other = 16 * instruction.mnemonic.startswith("v_permlanex")
 
-    def prepare(instruction: Instruction) -> Step:
-        read = vector(instruction["src0"], _B32)
-        low, high = (scalar(instruction[name], 32, instruction.literal) for name in ("src1", "src2"))
-        write = write_vector(instruction["vdst"], _B32)
-        inactive, zero_outside = instruction["op_sel"] & 1, instruction["op_sel"] & 2
+    def step(wave: Wave) -> None:
+        both, lane = low(wave) | high(wave) << 32, np.arange(wave.lanes)
+        selects = np.array([both >> 4 * place & 15 for place in range(16)])
+        source = (lane & ~15 ^ other) + selects[lane & 15]
+        value = read(wave)[source]
+        if not inactive and not wave.full:
+            # Without bound control, lanes whose source is inactive keep their value.
+            kept = np.uint32(0) if zero_outside else wave.u32[instruction["vdst"]]
+            value = np.where(wave.active[source], value, kept)
+        write(wave, value)
 
-        def step(wave: Wave) -> None:
-            both = low(wave) | high(wave) << 32
-            lane = np.arange(wave.lanes)
-            selects = np.array([both >> 4 * place & 15 for place in range(16)])
-            source = ((lane & ~15) ^ (16 if other else 0)) + selects[lane & 15]
-            value = read(wave)[source]
-            if not inactive and not wave.full:
-                there = wave.active[source]
-                # Without bound control, lanes whose source is inactive keep their value.
-                kept = np.uint32(0) if zero_outside else wave.u32[instruction["vdst"]]
-                value = np.where(there, value, kept)
-            write(wave, value)
-
-        return step
-
-    return prepare
+    return step
 
 
 def _permute_halves(instruction: Instruction) -> Step:
@@ -82,21 +76,11 @@ def _permute_halves(instruction: Instruction) -> Step:
 
 
 def _swap(instruction: Instruction) -> Step:
-    first, second = instruction["vdst"], instruction["src0"] - FIRST_VECTOR
-    write_first, write_second = write_vector(first, _B32), write_vector(second, _B32)
-
-    def step(wave: Wave) -> None:
-        old = wave.u32[first].copy()
-        write_first(wave, wave.u32[second])
-        write_second(wave, old)
-
-    return step
-
-
-def _swap_halves(instruction: Instruction) -> Step:
-    places = [(code & 0x7F, bool(code & 0x80)) for code in (instruction["vdst"], instruction["src0"] - FIRST_VECTOR)]
-    reads = [vector(FIRST_VECTOR + register, _B16, None, high) for register, high in places]
-    writes = [write_vector(register, _B16, high) for register, high in places]
+    codes, kind = (instruction["vdst"], instruction["src0"] - FIRST_VECTOR), KINDS[instruction.mnemonic[-3:]]
+    # The number of a register of 16 bits says which half it is.
+    places = [(code & 0x7F, bool(code & 0x80)) if kind.bits == 16 else (code, False) for code in codes]
+    reads = [vector(FIRST_VECTOR + register, kind, None, high) for register, high in places]
+    writes = [write_vector(register, kind, high) for register, high in places]
 
     def step(wave: Wave) -> None:
         old = reads[0](wave).copy()
@@ -124,11 +108,11 @@ LANES: Mapping[str, Meaning] = MappingProxyType(
         "v_readlane_b32": _read_lane,
         "v_readfirstlane_b32": _read_first_lane,
         "v_writelane_b32": _write_lane,
-        "v_permlane16_b32": _permute_rows(other=False),
-        "v_permlanex16_b32": _permute_rows(other=True),
+        "v_permlane16_b32": _permute_rows,
+        "v_permlanex16_b32": _permute_rows,
         "v_permlane64_b32": _permute_halves,
         "v_swap_b32": _swap,
-        "v_swap_b16": _swap_halves,
+        "v_swap_b16": _swap,
         "ds_bpermute_b32": _fetch,
     }
 )

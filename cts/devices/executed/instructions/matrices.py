@@ -16,10 +16,13 @@ from cts.devices.executed.errors import NotModelled
 from cts.devices.executed.instructions.meaning import Step
 from cts.devices.executed.instructions.packed import BF8, FP8
 from cts.devices.executed.operands import FIRST_VECTOR, KINDS, constant
-from cts.devices.executed.wave import Wave
+from cts.devices.executed.wave import POISON, Wave
 
 SIZE = 16
 """Rows and columns of every matrix."""
+
+SOURCES = ("src0", "src1")
+"""The operands A and B."""
 
 
 def _bf16(codes: Array) -> Array:
@@ -40,45 +43,24 @@ _UNPACK: Mapping[str, tuple[np.dtype[np.generic], Callable[[Array], Array]]] = M
 """Type -> the codes of elements, and their values."""
 
 
-@dataclass(frozen=True)
-class Layouts:
-    """Where the elements of matrices are in the registers of a generation.
-
-    Attributes:
-        repeated: whether lanes 0-15 hold whole rows of A and columns of B, which the other lanes repeat.
-    """
-
-    repeated: bool
-
-    def factor(self, lanes: int) -> Array:
-        """Return which K each lane has at each of its places, for A and B: an array of lanes and places."""
-        if self.repeated:
-            return np.tile(np.arange(SIZE), (lanes, 1))
-        per_lane = SIZE * SIZE // lanes
-        return per_lane * _quarter(lanes)[:, np.newaxis] + np.arange(per_lane)
-
-    def result_row(self, lanes: int) -> Array:
-        """Return which row of C and the result each lane has at each of its places."""
-        per_lane = SIZE * SIZE // lanes
-        if self.repeated:
-            return lanes // SIZE * np.arange(per_lane) + (np.arange(lanes) // SIZE)[:, np.newaxis]
-        return self.factor(lanes)
-
-
-def _quarter(lanes: int) -> Array:
-    """Return the part of K (or of the rows) that each lane has: of four, the second and third are exchanged."""
-    part = np.arange(lanes) // SIZE
-    return part if lanes == 2 * SIZE else np.array([0, 2, 1, 3])[part]
+@cache
+def factors(repeated: bool, lanes: int) -> tuple[Array, Array]:
+    """Return for each lane and place the row of A (or column of B) and the K that it has."""
+    outer, per_lane = np.arange(lanes)[:, np.newaxis] % SIZE, SIZE * SIZE // lanes
+    if repeated:
+        return outer, np.tile(np.arange(SIZE), (lanes, 1))
+    # Of four parts of K (or of the rows), the second and third are exchanged.
+    part = np.arange(lanes) // SIZE if lanes == 2 * SIZE else np.repeat([0, 2, 1, 3], SIZE)
+    return outer, per_lane * part[:, np.newaxis] + np.arange(per_lane)
 
 
 @cache
-def _factors(layouts: Layouts, lanes: int) -> tuple[Array, Array]:
-    return np.arange(lanes)[:, np.newaxis] % SIZE, layouts.factor(lanes)
-
-
-@cache
-def _results(layouts: Layouts, lanes: int) -> tuple[Array, Array]:
-    return layouts.result_row(lanes), np.arange(lanes)[:, np.newaxis] % SIZE
+def results(repeated: bool, lanes: int) -> tuple[Array, Array]:
+    """Return for each lane and place the row and column of C and the result that it has."""
+    column, row = factors(repeated, lanes)
+    if repeated:
+        row = lanes // SIZE * np.arange(SIZE * SIZE // lanes) + (np.arange(lanes) // SIZE)[:, np.newaxis]
+    return row, column
 
 
 @dataclass(frozen=True)
@@ -87,53 +69,60 @@ class MultiplyAccumulate:
 
     Attributes:
         result, a, b: the types of the result (and C), A and B.
+        repeated: whether lanes 0-15 hold whole rows of A and columns of B, which the other lanes repeat, as in RDNA3.
     """
 
     result: str
     a: str
     b: str
-    layouts: Layouts
+    repeated: bool
 
     def __call__(self, instruction: Instruction) -> Step:
         whole = self.result in ("i32", "f32")
-        kept_half = instruction["op_sel"] >> 2 & 1 if self.layouts.repeated and not whole else None
+        kept_half = instruction["op_sel"] >> 2 & 1 if self.repeated and not whole else None
         signs = instruction["neg"] if self.a == "iu8" else 0
         a, b = (self._factor(instruction, place, bool(signs >> place & 1)) for place in (0, 1))
         c = self._accumulator(instruction, kept_half)
         saturates = bool(instruction["clamp"])
         if saturates and self.result != "i32":
             raise NotModelled(instruction.mnemonic, "with clamp")
-        register, rounded = instruction["vdst"], _ROUNDED[self.result]
+        register, rounded, dtype = instruction["vdst"], _ROUNDED[self.result], _UNPACK[self.result][0]
 
         def step(wave: Wave) -> None:
-            if not wave.full:
-                raise NotModelled(instruction.mnemonic, "with inactive lanes")
+            rows, columns = results(self.repeated, wave.lanes)
+            if not (wave.full and all(self._repeats(wave, instruction, place) for place in (0, 1))):
+                _write(wave, register, np.full((SIZE, SIZE), POISON).astype(dtype)[rows, columns], kept_half)
+                return
             if self.result == "i32":
                 total = a(wave) @ b(wave) + c(wave)
                 values = np.clip(total, -(2.0**31), 2.0**31 - 1) if saturates else total
                 codes = values.astype(np.int64).astype(np.uint32)
             else:
                 codes = rounded(exact_sums(a(wave), b(wave), c(wave)))
-            rows, columns = _results(self.layouts, wave.lanes)
             _write(wave, register, codes[rows, columns], kept_half)
 
         return step
 
+    def _repeats(self, wave: Wave, instruction: Instruction, place: int) -> bool:
+        """Return whether all lanes have of A or B what they must have: on RDNA3, lanes from 16 on what lanes 0-15 have."""
+        register = instruction[SOURCES[place]] - FIRST_VECTOR
+        words = SIZE * _UNPACK[(self.a, self.b)[place]][0].itemsize // 4
+        lanes = wave.u32[register : register + words].reshape(words, -1, SIZE)
+        return not self.repeated or bool((lanes == lanes[:, :1]).all())
+
     def _factor(self, instruction: Instruction, place: int, signed: bool) -> Callable[[Wave], Array]:
         """Return what reads A as rows by K, or B as K by columns."""
-        register = instruction[("src0", "src1")[place]] - FIRST_VECTOR
+        register = instruction[SOURCES[place]] - FIRST_VECTOR
         if register < 0:
             raise NotModelled(instruction.mnemonic, "with a constant as A or B")
         dtype, values = _UNPACK[(self.a, self.b)[place]]
         negate = [bool(instruction[field] >> place & 1) and self.a != "iu8" for field in ("neg", "neg_hi")]
-        layouts = self.layouts
+        repeated = self.repeated
 
         def read(wave: Wave) -> Array:
-            outer, inner = _factors(layouts, wave.lanes)
+            outer, inner = factors(repeated, wave.lanes)
             count = inner.shape[1] * dtype.itemsize // 4
             codes = np.ascontiguousarray(wave.u32[register : register + count].T).view(dtype)
-            if layouts.repeated and not (codes.reshape(-1, SIZE, codes.shape[1]) == codes[:SIZE]).all():
-                raise NotModelled(instruction.mnemonic, "where lanes from 16 on do not repeat lanes 0-15")
             found = values(codes.view(np.int8) if signed else codes).astype(np.float64)
             if negate[0] or negate[1]:
                 found = found * np.where(np.arange(found.shape[1]) % 2 == 0, 1 - 2 * negate[0], 1 - 2 * negate[1])
@@ -147,7 +136,7 @@ class MultiplyAccumulate:
         code = instruction["src2"]
         dtype, values = _UNPACK[self.result]
         absolute, negated = bool(instruction["neg_hi"] & 4), bool(instruction["neg"] & 4)
-        layouts = self.layouts
+        repeated = self.repeated
 
         def signs(found: Array) -> Array:
             found = np.abs(found) if absolute else found
@@ -164,7 +153,7 @@ class MultiplyAccumulate:
             raise NotModelled(instruction.mnemonic, "with a scalar register as C")
 
         def read(wave: Wave) -> Array:
-            rows, columns = _results(layouts, wave.lanes)
+            rows, columns = results(repeated, wave.lanes)
             codes = _read(wave, register, rows.shape[1], dtype, half)
             matrix = np.zeros((SIZE, SIZE))
             matrix[rows, columns] = values(codes)
@@ -248,6 +237,6 @@ _TYPES_OF_8_BITS = tuple(("f32", a, b) for a in ("fp8", "bf8") for b in ("fp8", 
 
 def matrices(generation: str) -> dict[str, MultiplyAccumulate]:
     """Return the matrix instructions of a generation by mnemonic."""
-    layouts = Layouts(repeated=generation != "gfx12")
-    found = {f"v_wmma_{result}_16x16x16_{a}": MultiplyAccumulate(result, a, b, layouts) for result, a, b in _TYPES}
-    return found | {f"v_wmma_{result}_16x16x16_{a}_{b}": MultiplyAccumulate(result, a, b, layouts) for result, a, b in _TYPES_OF_8_BITS}
+    repeated = generation != "gfx12"
+    found = {f"v_wmma_{result}_16x16x16_{a}": MultiplyAccumulate(result, a, b, repeated) for result, a, b in _TYPES}
+    return found | {f"v_wmma_{result}_16x16x16_{a}_{b}": MultiplyAccumulate(result, a, b, repeated) for result, a, b in _TYPES_OF_8_BITS}

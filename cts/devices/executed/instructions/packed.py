@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -15,9 +16,9 @@ from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.errors import NotModelled
 from cts.devices.executed.instructions.floats import FLOATS
 from cts.devices.executed.instructions.integers import INTEGERS
-from cts.devices.executed.instructions.meaning import Step
-from cts.devices.executed.instructions.vector import Vector, computing
-from cts.devices.executed.operands import KINDS, LITERAL, Kind, Read, constant, vector, with_signs, write_vector
+from cts.devices.executed.instructions.meaning import Meaning, Step
+from cts.devices.executed.instructions.vector import Vector, computing, saturated
+from cts.devices.executed.operands import FIRST_VECTOR, KINDS, LITERAL, Kind, Read, constant, vector, with_signs, write_vector
 from cts.devices.executed.wave import Wave
 
 SOURCES = ("src0", "src1", "src2")
@@ -76,8 +77,7 @@ class Packed:
 def _clamped(function: Callable[..., Any], reads: list[Read], kind: Kind) -> Read:
     if kind.is_float:
         return lambda wave: np.clip(np.nan_to_num(function(wave, *(read(wave) for read in reads)), nan=0.0), 0, 1)
-    limits = np.iinfo(kind.dtype)
-    return lambda wave: np.clip(function(*(read(wave).astype(np.int64) for read in reads)), limits.min, limits.max).astype(kind.dtype)
+    return saturated(function, reads, kind)
 
 
 @dataclass(frozen=True)
@@ -115,16 +115,17 @@ class Mixed:
         return (lambda wave: signed(wave).astype(np.float32)) if is_half else signed
 
 
+def _accumulated(instruction: Instruction) -> Step:
+    """Prepare a packed fused multiply-add to the destination, whose encoding has neither a third operand nor modifiers."""
+    third = {"src1": instruction["vsrc1"] + FIRST_VECTOR, "src2": instruction["vdst"] + FIRST_VECTOR}
+    plain = {"op_sel": 0, "op_sel_hi": 3, "op_sel_hi_2": 1, "neg": 0, "neg_hi": 0, "clamp": 0}
+    return Packed(FLOATS["v_fma_f16"])(replace(instruction, fields=MappingProxyType({**instruction.fields, **third, **plain})))
+
+
 _FLOAT_OPERATIONS = ("add", "mul", "fma", "min", "max", "min_num", "max_num")
-_INTEGER_OPERATIONS = {
-    "add_u16": "add_nc_u16",
-    "add_i16": "add_nc_i16",
-    "sub_u16": "sub_nc_u16",
-    "sub_i16": "sub_nc_i16",
-    "mul_lo_u16": "mul_lo_u16",
-    **{f"{name}_{kind}16": f"{name}_{kind}16" for name in ("min", "max", "mad") for kind in "ui"},
-    **{name: name for name in ("lshlrev_b16", "lshrrev_b16", "ashrrev_i16")},
-}
+_INTEGER_OPERATIONS = (
+    "add_u16 add_i16 sub_u16 sub_i16 mul_lo_u16 min_u16 min_i16 max_u16 max_i16 mad_u16 mad_i16 lshlrev_b16 lshrrev_b16 ashrrev_i16"
+)
 
 
 def _values(exponent_bits: int, significand_bits: int, has_infinity: bool) -> Array:
@@ -176,10 +177,11 @@ def _from_bytes(values: Array) -> Vector:
     return Vector("b64 <- b16", both)
 
 
-PACKED: Mapping[str, Packed | Mixed | Vector] = MappingProxyType(
+PACKED: Mapping[str, Meaning] = MappingProxyType(
     {
         **{f"v_pk_{name}_f16": Packed(FLOATS[f"v_{name}_f16"]) for name in _FLOAT_OPERATIONS},
-        **{f"v_pk_{name}": Packed(INTEGERS[f"v_{single}"]) for name, single in _INTEGER_OPERATIONS.items()},
+        **{f"v_pk_{name}": Packed(INTEGERS["v_" + re.sub("^(add|sub)", r"\1_nc", name)]) for name in _INTEGER_OPERATIONS.split()},
+        "v_pk_fmac_f16": _accumulated,
         "v_fma_mix_f32": Mixed(None),
         "v_fma_mixlo_f16": Mixed(False),
         "v_fma_mixhi_f16": Mixed(True),

@@ -34,7 +34,7 @@ class Part:
 
     def gather(self, size: int) -> Array:
         """Return the elements of ``size`` bytes as unsigned 32-bit numbers."""
-        if size == 4 and not (self.places & 3).any():
+        if size == 4 and not np.bitwise_or.reduce(self.places) & 3:
             aligned: Array = self.data[: len(self.data) & ~3].view(np.uint32)[self.places >> 2]
             return aligned
         found = self.data[self.places[:, np.newaxis] + np.arange(size)]
@@ -42,7 +42,7 @@ class Part:
 
     def scatter(self, values: Array, size: int) -> None:
         """Write the lowest bytes of 32-bit numbers, one of each of these lanes."""
-        if size == 4 and not (self.places & 3).any():
+        if size == 4 and not np.bitwise_or.reduce(self.places) & 3:
             self.data[: len(self.data) & ~3].view(np.uint32)[self.places >> 2] = values
         else:
             self.data[self.places[:, np.newaxis] + np.arange(size)] = values.view(np.uint8).reshape(-1, 4)[:, :size]
@@ -63,8 +63,11 @@ def _at(wave: Wave, addresses: Array, lanes: Array, size: int) -> Iterator[Part]
     """Yield where these lanes access memory."""
     addresses = addresses & ADDRESSES
     left = lanes
-    while left.any():
-        buffer = wave.group.memory.at(int(addresses[left].min()), size)
+    while (chosen := addresses[left]).size:
+        buffer = wave.group.memory.at(int(chosen.min()), size)
+        if int(chosen.max()) + size <= buffer.end:
+            yield Part(buffer.data, chosen - buffer.first, left)
+            return
         inside = left & (addresses + size <= buffer.end)
         yield Part(buffer.data, addresses[inside] - buffer.first, inside)
         left = left & ~inside
@@ -99,11 +102,11 @@ def in_buffer(instruction: Instruction, generation: str) -> Find:
     def find(wave: Wave) -> Access:
         base, records = descriptor(wave, resource)
         start, active = soffset(wave), wave.active
-        of_lanes = np.zeros(wave.lanes, np.int64) if register is None else wave.u32[register].astype(np.int64)
+        of_lanes = offset + (np.zeros(wave.lanes, np.int64) if register is None else wave.u32[register].astype(np.int64))
 
         def access(further: int, size: int) -> Iterable[Part]:
             # Offsets wrap at 32 bits before they are checked.
-            places = (of_lanes + offset + further & ALL) + start
+            places = (of_lanes + further & ALL) + start
             return _at(wave, base + places, active & (places + size <= records), size)
 
         return access

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -14,11 +15,14 @@ from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.instructions.floats import COMPARISONS, FLOATS
 from cts.devices.executed.instructions.meaning import Step
 from cts.devices.executed.instructions.vector import computing
-from cts.devices.executed.operands import KINDS, LITERAL, scalar, vector, write_scalar
+from cts.devices.executed.operands import KINDS, LITERAL, SCC, scalar, write_scalar
 from cts.devices.executed.wave import EXEC, Wave
 
 _SOURCES = ("ssrc0", "ssrc1")
-_M32, _M64 = (1 << 32) - 1, (1 << 64) - 1
+_FIXED = MappingProxyType({"literal": LITERAL, "simm": LITERAL, "exec": EXEC, "scc": SCC})
+"""Operands that are no register in a field."""
+
+_M32 = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
@@ -26,47 +30,49 @@ class Scalar:
     """A scalar instruction on numbers.
 
     Attributes:
-        signature: ``RESULT <- OPERANDS``, kinds as in operands.py; ``scc`` as a result is the condition code alone, as an operand its old
+        signature: ``RESULT <- OPERANDS``, kinds as in operands.py; ``scc`` as a result is the condition code alone, ``scc:u32`` its old
             value; ``dst:KIND`` is the old value of the destination, ``simm:KIND`` the instruction's own 16 bits, with their sign.
         function: takes numbers, returns a number whose lowest bits are the result; a pair, if ``scc`` is ``returned``.
-        scc: how SCC is set: empty for not at all, ``nonzero`` for whether the result is not 0, ``returned``.
+        scc: how SCC is set: empty for not at all, ``nonzero`` for whether the result is not 0, ``returned``; ``exec`` if the function
+            returns the result and a new EXEC, and SCC says whether that is not 0.
+        modal: whether the function takes the wave first.
     """
 
     signature: str
     function: Callable[..., Any]
     scc: str = ""
+    modal: bool = False
 
     def __call__(self, instruction: Instruction) -> Step:
         result, _, operands = self.signature.partition(" <- ")
-        reads: list[Callable[[Wave], int]] = []
-        place = 0
+        reads, sources = [], iter(_SOURCES)
         for operand in operands.split():
             where, _, name = operand.rpartition(":")
-            if name == "scc":
-                reads.append(lambda wave: wave.scc)
-                continue
-            kind = KINDS[name]
+            kind, literal = KINDS[name], instruction.literal
             if where == "simm":
-                reads.append(_immediate(instruction["simm16"], kind.name[0] == "u"))
-                continue
-            code = instruction["sdst" if where == "dst" else _SOURCES[place]]
-            place += where == ""
-            reads.append(scalar(code, kind.bits, instruction.literal, kind.name[0] == "i"))
-        function, scc = self.function, self.scc
+                literal = (instruction["simm16"] ^ 0x8000) - 0x8000 if kind.name[0] == "i" else instruction["simm16"]
+            code = _FIXED.get(where) or instruction["sdst" if where == "dst" else next(sources)]
+            reads.append(scalar(code, kind.bits, literal, kind.name[0] == "i"))
+        value_of, scc = computing(self.function, reads, self.modal), self.scc
         if result == "scc":
 
             def compare(wave: Wave) -> None:
-                wave.scc = int(function(*[read(wave) for read in reads]))
+                wave.scc = int(value_of(wave))
 
             return compare
         bits = KINDS[result].bits
         write, mask = write_scalar(instruction["sdst"], max(bits, 32)), (1 << bits) - 1
+        write_exec = write_scalar(EXEC, bits)
 
         def compute(wave: Wave) -> None:
-            value = function(*[read(wave) for read in reads])
+            value = value_of(wave)
             if scc == "returned":
                 value, condition = value
                 wave.scc = int(condition)
+            elif scc == "exec":
+                value, active = value
+                write_exec(wave, active & mask)
+                wave.scc = int(active & mask != 0)
             elif scc:
                 wave.scc = int(value & mask != 0)
             write(wave, value & mask)
@@ -74,61 +80,19 @@ class Scalar:
         return compute
 
 
-def _immediate(bits: int, unsigned: bool = False) -> Callable[[Wave], int]:
-    value = bits if unsigned else (bits ^ 0x8000) - 0x8000
-    return lambda _: value
+def _of_vector(name: str) -> Scalar:
+    """Return a scalar instruction with the arithmetic of a vector instruction on floats."""
+    of = {**FLOATS, **COMPARISONS}[name]
+    result, _, operands = of.signature.partition(" <- ")
+    kinds = [KINDS[operand.rpartition(":")[2]] for operand in operands.split()]
 
+    def function(wave: Wave, *numbers: int) -> int:
+        arrays = [np.array([number], f"<u{kind.bits // 8}").view(kind.dtype) for number, kind in zip(numbers, kinds, strict=True)]
+        value = of.function(wave, *arrays) if of.modal else of.function(*arrays)
+        return int(value.view(f"u{value.itemsize}")[0])
 
-@dataclass(frozen=True)
-class SaveExec:
-    """A scalar instruction that saves EXEC and computes a new one."""
-
-    bits: int
-    function: Callable[[int, int], int]
-    writes_new: bool = False
-
-    def __call__(self, instruction: Instruction) -> Step:
-        read, write_old = scalar(instruction["ssrc0"], self.bits, instruction.literal), write_scalar(instruction["sdst"], self.bits)
-        read_exec, write_exec = scalar(EXEC, self.bits), write_scalar(EXEC, self.bits)
-        mask = (1 << self.bits) - 1
-
-        def step(wave: Wave) -> None:
-            old, source = read_exec(wave), read(wave)
-            new = self.function(source, old) & mask
-            write_exec(wave, new)
-            write_old(wave, new if self.writes_new else old)
-            wave.scc = int(new != 0)
-
-        return step
-
-
-@dataclass(frozen=True)
-class ScalarFloat:
-    """A scalar instruction on floats, with the arithmetic of a vector instruction."""
-
-    name: str
-
-    def __call__(self, instruction: Instruction) -> Step:
-        of_vector = {**FLOATS, **COMPARISONS}[self.name]
-        result, _, operands = of_vector.signature.partition(" <- ")
-        reads = []
-        place = 0
-        for operand in operands.split():
-            where, _, name = operand.rpartition(":")
-            code = {"dst": instruction["sdst"] if "sdst" in instruction.fields else 0, "literal": LITERAL}.get(where)
-            if code is None:
-                code, place = instruction[_SOURCES[place]], place + 1
-            reads.append(vector(code, KINDS[name], instruction.literal, high=self.name == "v_cvt_f32_f16" and "hi" in instruction.mnemonic))
-        value = computing(of_vector.function, reads, of_vector.modal)
-        if result == "mask":
-
-            def compare(wave: Wave) -> None:
-                wave.scc = int(value(wave)[0])
-
-            return compare
-        write = write_scalar(instruction["sdst"], 32)
-        unsigned = np.dtype(f"<u{KINDS[result].bits // 8}")
-        return lambda wave: write(wave, int(value(wave).view(unsigned)[0]))
+    unsigned = re.sub(r"\b[fi](?=\d)", "b", of.signature)
+    return Scalar("scc" + unsigned.removeprefix("mask") if result == "mask" else unsigned, function, modal=True)
 
 
 def _sum(a: int, b: int, carry: int = 0) -> tuple[int, bool]:
@@ -151,6 +115,11 @@ def _extracted(value: int, field: int, bits: int, signed: bool) -> int:
 
 def _twice_each_bit(a: int) -> int:
     return int("".join(bit * 2 for bit in f"{a:032b}"), 2)
+
+
+def _on_exec(bits: int, function: Callable[..., tuple[int, int]]) -> Scalar:
+    """Return an instruction that takes a source and EXEC, and returns its result and a new EXEC."""
+    return Scalar(f"b{bits} <- b{bits} exec:b{bits}", function, "exec")
 
 
 def _logic(names: Mapping[str, Callable[[int, int], int]]) -> dict[str, Scalar]:
@@ -179,39 +148,35 @@ _FOR_EXEC: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = MappingProxyType(
     {"eq": operator.eq, "lg": operator.ne, "gt": operator.gt, "ge": operator.ge, "lt": operator.lt, "le": operator.le}
 )
-_FLOAT_NAMES = {
-    **{f"s_{name}": f"v_{name}" for name in ("add_f32", "sub_f32", "mul_f32", "fmac_f32", "fmaak_f32", "fmamk_f32")},
-    **{f"s_{name}": f"v_{name}" for name in ("add_f16", "sub_f16", "mul_f16", "fmac_f16", "cvt_pk_rtz_f16_f32")},
-    **{f"s_{name}_{kind}": f"v_{name}_{kind}" for name in ("ceil", "floor", "trunc", "rndne") for kind in ("f16", "f32")},
-    **{f"s_{name}_{kind}": f"v_{name}_{kind}" for name in ("min", "max", "min_num", "max_num") for kind in ("f16", "f32")},
-    **{f"s_{name}": f"v_{name}" for name in ("cvt_f32_i32", "cvt_f32_u32", "cvt_i32_f32", "cvt_u32_f32", "cvt_f16_f32", "cvt_f32_f16")},
-    "s_cvt_hi_f32_f16": "v_cvt_f32_f16",
-    **{
-        f"s_cmp_{name}_{kind}": f"v_cmp_{name}_{kind}"
-        for name in ("lt", "eq", "le", "gt", "lg", "ge", "o", "u", "nge", "nlg", "ngt", "nle", "neq", "nlt")
-        for kind in ("f16", "f32")
-    },
-}
+_ROUNDINGS, _CHOICES, _CONVERSIONS = "ceil floor trunc rndne", "min max min_num max_num", "f32_i32 f32_u32 i32_f32 u32_f32 f16_f32 f32_f16"
+_OF_FLOATS = "lt eq le gt lg ge o u nge nlg ngt nle neq nlt"
+_FLOAT_NAMES = (
+    *(f"{name}_{kind}" for name in f"add sub mul fmac {_ROUNDINGS} {_CHOICES}".split() for kind in ("f16", "f32")),
+    *(f"cmp_{name}_{kind}" for name in _OF_FLOATS.split() for kind in ("f16", "f32")),
+    *(f"cvt_{conversion}" for conversion in f"pk_rtz_f16_f32 {_CONVERSIONS}".split()),
+    *("fmaak_f32", "fmamk_f32"),
+)
 
-SCALARS: Mapping[str, Scalar | SaveExec | ScalarFloat] = MappingProxyType(
+SCALARS: Mapping[str, Scalar] = MappingProxyType(
     {
         **_logic(_LOGIC),
-        **{f"s_{name}_saveexec_b{bits}": SaveExec(bits, function) for name, function in _FOR_EXEC.items() for bits in (32, 64)},
-        **{f"s_{name}_wrexec_b{bits}": SaveExec(bits, _FOR_EXEC[name], True) for name in ("and_not0", "and_not1") for bits in (32, 64)},
+        **{f"s_{name}_saveexec_b{n}": _on_exec(n, lambda a, old, f=f: (old, f(a, old))) for name, f in _FOR_EXEC.items() for n in (32, 64)},
+        **{f"s_and_not0_wrexec_b{n}": _on_exec(n, lambda a, old: (~a & old,) * 2) for n in (32, 64)},
+        **{f"s_and_not1_wrexec_b{n}": _on_exec(n, lambda a, old: (a & ~old,) * 2) for n in (32, 64)},
         **{f"s_cmp_{name}_{kind}": Scalar(f"scc <- {kind} {kind}", f) for name, f in _COMPARE.items() for kind in ("i32", "u32")},
         **{f"s_cmp_{name}_u64": Scalar("scc <- u64 u64", _COMPARE[name]) for name in ("eq", "lg")},
         **{f"s_cmpk_{name}_{kind}": Scalar(f"scc <- dst:{kind} simm:{kind}", f) for name, f in _COMPARE.items() for kind in ("i32", "u32")},
-        **{name: ScalarFloat(of) for name, of in _FLOAT_NAMES.items()},
+        **{f"s_{name}": _of_vector(f"v_{name}") for name in _FLOAT_NAMES},
         **dict.fromkeys(("s_add_u32", "s_add_co_u32"), Scalar("u32 <- u32 u32", _sum, "returned")),
         **dict.fromkeys(("s_sub_u32", "s_sub_co_u32"), Scalar("u32 <- u32 u32", _difference, "returned")),
         **dict.fromkeys(("s_add_i32", "s_add_co_i32"), Scalar("i32 <- i32 i32", _signed_sum, "returned")),
         **dict.fromkeys(("s_sub_i32", "s_sub_co_i32"), Scalar("i32 <- i32 i32", lambda a, b: _signed_sum(a, -b), "returned")),
-        **dict.fromkeys(("s_addc_u32", "s_add_co_ci_u32"), Scalar("u32 <- u32 u32 scc", _sum, "returned")),
-        **dict.fromkeys(("s_subb_u32", "s_sub_co_ci_u32"), Scalar("u32 <- u32 u32 scc", _difference, "returned")),
+        **dict.fromkeys(("s_addc_u32", "s_add_co_ci_u32"), Scalar("u32 <- u32 u32 scc:u32", _sum, "returned")),
+        **dict.fromkeys(("s_subb_u32", "s_sub_co_ci_u32"), Scalar("u32 <- u32 u32 scc:u32", _difference, "returned")),
         **dict.fromkeys(("s_addk_i32", "s_addk_co_i32"), Scalar("i32 <- dst:i32 simm:i32", _signed_sum, "returned")),
         "s_mulk_i32": Scalar("i32 <- dst:i32 simm:i32", operator.mul),
         "s_movk_i32": Scalar("i32 <- simm:i32", lambda a: a),
-        "s_cmovk_i32": Scalar("i32 <- simm:i32 dst:i32 scc", lambda a, old, scc: a if scc else old),
+        "s_cmovk_i32": Scalar("i32 <- simm:i32 dst:i32 scc:u32", lambda a, old, scc: a if scc else old),
         "s_add_nc_u64": Scalar("u64 <- u64 u64", operator.add),
         "s_sub_nc_u64": Scalar("u64 <- u64 u64", operator.sub),
         "s_mul_u64": Scalar("u64 <- u64 u64", operator.mul),
@@ -231,8 +196,8 @@ SCALARS: Mapping[str, Scalar | SaveExec | ScalarFloat] = MappingProxyType(
         **{f"s_bfe_i{n}": Scalar(f"i{n} <- u{n} b32", lambda a, b, n=n: _extracted(a, b, n, True), "nonzero") for n in (32, 64)},
         **{f"s_bfm_b{n}": Scalar(f"b{n} <- b32 b32", lambda a, b, n=n: ((1 << (a & n - 1)) - 1) << (b & n - 1)) for n in (32, 64)},
         **{f"s_mov_b{n}": Scalar(f"b{n} <- b{n}", lambda a: a) for n in (32, 64)},
-        **{f"s_cmov_b{n}": Scalar(f"b{n} <- b{n} dst:b{n} scc", lambda a, old, scc: a if scc else old) for n in (32, 64)},
-        **{f"s_cselect_b{n}": Scalar(f"b{n} <- b{n} b{n} scc", lambda a, b, scc: a if scc else b) for n in (32, 64)},
+        **{f"s_cmov_b{n}": Scalar(f"b{n} <- b{n} dst:b{n} scc:u32", lambda a, old, scc: a if scc else old) for n in (32, 64)},
+        **{f"s_cselect_b{n}": Scalar(f"b{n} <- b{n} b{n} scc:u32", lambda a, b, scc: a if scc else b) for n in (32, 64)},
         **{f"s_not_b{n}": Scalar(f"b{n} <- b{n}", operator.invert, "nonzero") for n in (32, 64)},
         **{f"s_brev_b{n}": Scalar(f"b{n} <- b{n}", lambda a, n=n: int(f"{a:0{n}b}"[::-1], 2)) for n in (32, 64)},
         **{f"s_ctz_i32_b{n}": Scalar(f"i32 <- b{n}", lambda a: (a & -a).bit_length() - 1) for n in (32, 64)},

@@ -1,8 +1,9 @@
 """Loads and stores: of each lane through descriptors, by addresses and in the local data share, and scalar loads.
 
-A load reads memory when it is executed, and its registers change when the wave waits for it. A store is done when the wave waits for it, or
-loads itself. It is done at once where the accesses of all waves are in order: in the local data share, and if all waves of the workgroup
-are on one compute unit. So a shader that does not wait reads old values, as it may on hardware.
+A load reads when it is executed, and its registers change when the wave waits for it. A store is in the cache of the wave's compute unit at
+once, and in memory when the wave waits for it; in the local data share it is at once. So a shader that does not wait reads old values, as
+it may on hardware. A load whose scope is more than one compute unit goes past the cache. The scope of a store says nothing: LLVM's memory
+model for RDNA4, too, only waits for stores, since they are complete no earlier than in the cache of the whole device.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.devices.executed.arrays import Array
+from cts.devices.executed.caches import Uncached
 from cts.devices.executed.encoding.decoder import Instruction
-from cts.devices.executed.errors import NotModelled
 from cts.devices.executed.instructions.meaning import Meaning, Step
 from cts.devices.executed.instructions.places import ALL, Find, Part, descriptor, in_buffer, in_data_share, in_memory, signed
 from cts.devices.executed.memory import ADDRESSES
 from cts.devices.executed.operands import scalar
-from cts.devices.executed.wave import NULL, Counter, Wave
+from cts.devices.executed.wave import NULL, POISON, Counter, Wave
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,20 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
 PLACES = MappingProxyType({"buffer": in_buffer, "global": in_memory, "ds": in_data_share})
 """How to find memory, by the beginning of a mnemonic."""
 
+_DATA_SHARE = Uncached()
 
-def loaded(wave: Wave, parts: Iterable[Part], size: int) -> Array:
-    """Return an element for each lane, 0 for lanes that access no memory."""
+
+def loaded(wave: Wave, parts: Iterable[Part], size: int, cache: Uncached, past: bool) -> Array:
+    """Return an element for each lane, 0 for lanes that access no memory; through a cache, or from memory ``past`` its lines."""
     whole = np.zeros(wave.lanes, np.uint32)
     for part in parts:
-        whole[part.lanes] = part.gather(size)
+        whole[part.lanes] = Part(cache.read(part.data, part.places, size, past), part.places, part.lanes).gather(size)
     return whole
+
+
+def beyond_unit(instruction: Instruction, rdna4: bool) -> bool:
+    """Return whether the scope of a load is more than one compute unit."""
+    return bool(instruction.fields.get("scope" if rdna4 else "glc", 0))
 
 
 def deliver(wave: Wave, register: int, shape: Shape, words: Iterable[Array], active: Array) -> None:
@@ -94,8 +102,9 @@ class Transfer:
             registers = [instruction["data0"], instruction["data1"]][: len(offsets)]
         find, shape = PLACES[segment](instruction, self.generation), SHAPES[name]
         counter = Counter.SHARE if segment == "ds" else Counter.LOAD if verb == "load" else Counter.STORE
+        beyond = beyond_unit(instruction, self.generation == "gfx12")
         if verb == "load":
-            return _load(find, shape, instruction["vdata" if segment == "buffer" else "vdst"], offsets, counter)
+            return _load(find, shape, instruction["vdata" if segment == "buffer" else "vdst"], offsets, counter, beyond)
         return _store(find, shape, registers, offsets, counter)
 
 
@@ -109,13 +118,12 @@ def _offsets(instruction: Instruction, name: str) -> tuple[tuple[int, ...], str]
     return (unit * first, unit * second), end
 
 
-def _load(find: Find, shape: Shape, register: int, offsets: tuple[int, ...], counter: Counter) -> Step:
+def _load(find: Find, shape: Shape, register: int, offsets: tuple[int, ...], counter: Counter, past: bool) -> Step:
     places = [offset + 4 * number for offset in offsets for number in range(shape.count)]
 
     def step(wave: Wave) -> None:
-        wave.settle(counter)
-        access = find(wave)
-        words = [loaded(wave, access(place, shape.size), shape.size) for place in places]
+        access, cache = find(wave), _DATA_SHARE if counter is Counter.SHARE else wave.cache
+        words = [loaded(wave, access(place, shape.size), shape.size, cache, past) for place in places]
         wave.later(counter, partial(deliver, wave, register, shape, words, wave.active))
 
     return step
@@ -129,26 +137,24 @@ def _store(find: Find, shape: Shape, registers: list[int], offsets: tuple[int, .
     ]
 
     def step(wave: Wave) -> None:
-        access = find(wave)
-        writes = []
+        access, cache = find(wave), _DATA_SHARE if counter is Counter.SHARE else wave.cache
+        written = []
         for register, place in places:
             values = wave.u32[register] >> 16 if shape.half else wave.u32[register]
-            writes += [(part, values[part.lanes]) for part in access(place, shape.size)]
+            for part in access(place, shape.size):
+                seen = cache.write(part.data, part.places, shape.size)
+                Part(seen, part.places, part.lanes).scatter(values[part.lanes], shape.size)
+                written.append(part)
 
-        def write() -> None:
-            for part, values in writes:
-                part.scatter(values, shape.size)
+        def publish() -> None:
+            for part in written:
+                cache.publish(part.data, part.places, shape.size)
 
-        at_once = counter is Counter.SHARE or wave.group.one_unit
-        if at_once:
-            write()
-        wave.later(counter, _nothing if at_once else write, stores=not at_once)
+        if cache.early():
+            publish()
+        wave.later(counter, cache.write_back if cache.shared else publish)
 
     return step
-
-
-def _nothing() -> None:
-    """Do nothing: the access is only counted."""
 
 
 @dataclass(frozen=True)
@@ -201,13 +207,11 @@ class TransposedLoad:
 
     def __call__(self, instruction: Instruction) -> Step:
         find, register, size = in_memory(instruction, "gfx12", 32), instruction["vdst"], self.size
+        past = beyond_unit(instruction, rdna4=True)
 
         def step(wave: Wave) -> None:
-            if not wave.full:
-                raise NotModelled(instruction.mnemonic, "with inactive lanes")
-            wave.settle(Counter.LOAD)
             access = find(wave)
-            rows = np.stack([loaded(wave, access(4 * number, 4), 4)[:32] for number in range(size * 2)], axis=1)
+            rows = np.stack([loaded(wave, access(4 * number, 4), 4, wave.cache, past)[:32] for number in range(size * 2)], axis=1)
             tiles: Array
             if size == 2:
                 tiles = rows.view(np.uint16).reshape(4, 8, 8).transpose(0, 2, 1)
@@ -217,6 +221,8 @@ class TransposedLoad:
             words = np.ascontiguousarray(tiles).reshape(32, 8).view(np.uint32)
             if wave.lanes == 64:
                 words = np.concatenate(np.split(words, 2, axis=1))
+            if not wave.full:
+                words = np.full_like(words, POISON)
             wave.later(Counter.LOAD, partial(deliver, wave, register, WORD, words.T, wave.active))
 
         return step

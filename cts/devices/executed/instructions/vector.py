@@ -178,17 +178,17 @@ def _modified(
         return lambda wave: _between_0_and_1(compute(wave))
     if modal or kind.bits == 64 or kind.name[0] == "b":
         raise NotModelled(instruction.mnemonic, "with clamp")
+    return saturated(function, reads, kind)
+
+
+def saturated(function: Callable[..., Any], reads: Sequence[Read], kind: Kind) -> Read:
+    """Return a function that computes integers, the nearest one of the kind if it has none that is equal."""
     limits = np.iinfo(kind.dtype)
     return lambda wave: np.clip(function(*(read(wave).astype(np.int64) for read in reads)), limits.min, limits.max).astype(kind.dtype)
 
 
 def _scaled(compute: Read, factor: float) -> Read:
-    def scaled(wave: Wave) -> Array:
-        value = compute(wave)
-        product: Array = value * value.dtype.type(factor)
-        return product
-
-    return scaled
+    return lambda wave: (value := compute(wave)) * value.dtype.type(factor)
 
 
 def _between_0_and_1(value: Array) -> Array:

@@ -18,9 +18,6 @@ from generators.types import Use
 
 Function = Callable[..., Value]
 
-TRANSPOSING = (MATRIX_CONVERSIONS - {Op.Bitcast}) | {Op.CooperativeMatrixConvertUseEXT}
-"""Conversions that the decoration CooperativeMatrixTransposeEXT may modify (M1-TR-04)."""
-
 USE_CONVERSIONS = frozenset({Capability.CooperativeMatrixConversionsNV, Capability.CooperativeMatrixConversionsEXT})
 """The capabilities that each allow a conversion of an accumulator to A or B (CM2-CAP-02)."""
 
@@ -141,7 +138,7 @@ def untransposed(translation: Translation, op: Op, words: Words) -> MatrixType:
         Violation: the decoration or the types are not allowed.
     """
     to, from_ = translation.types[words[0]], translation.type_of[words[2]]
-    if op not in TRANSPOSING or not isinstance(to, MatrixType) or not isinstance(from_, MatrixType):
+    if not isinstance(to, MatrixType) or not isinstance(from_, MatrixType):
         raise Violation("M1-TR-04", f"CooperativeMatrixTransposeEXT on Op{op.name}, which is no conversion of matrices")
     if Capability.CooperativeMatrixConversionsEXT not in translation.capabilities:
         raise Violation("M1-TR-04", "CooperativeMatrixTransposeEXT without the capability CooperativeMatrixConversionsEXT")

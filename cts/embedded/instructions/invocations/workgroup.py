@@ -55,7 +55,7 @@ def _control_barrier(translation: Translation, words: Words) -> Run:
     if scope not in (Scope.Workgroup, Scope.Subgroup):
         raise Violation("VUID-StandaloneSpirv-None-04636", f"a control barrier at scope {scope}")
     subgroup_only = scope == Scope.Subgroup or memory_scope in (Scope.Subgroup, Scope.Invocation)
-    own = semantics if _orders(semantics) else 0
+    own = semantics if _orders(semantics) and memory_scope != Scope.Invocation else 0
     kinds, available, visible = _reach(translation, own)
     beyond = memory_scope in _BEYOND and bool(semantics & MemorySemantics.UniformMemory)
 

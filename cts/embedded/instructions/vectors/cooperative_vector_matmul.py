@@ -271,8 +271,9 @@ def read_matrix(translation: Translation, places: Places, stored: StoredMatrix, 
 def _read(translation: Translation, places: Places, elements: np.ndarray, type_: Number) -> np.ndarray:
     """Read elements as if the Memory Operands were None and the memory NonWritable (CV-MM-26)."""
     memory, machine = places.memory, translation.machine
-    touched = elements[..., None] + np.arange(type_.bytes)
-    if not memory.check_bounds(int(elements.min()), int(elements.max()) + type_.bytes):
+    inside = memory.check_bounds(int(elements.min()), int(elements.max()) + type_.bytes, in_windows=True)
+    touched = memory.held(elements, type_.bytes)[..., None] + np.arange(type_.bytes)
+    if not inside:
         beyond: np.ndarray = memory.bytes_at(touched).view(type_.dtype)[..., 0]
         return beyond
     if memory.checked:

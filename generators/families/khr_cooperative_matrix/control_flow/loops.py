@@ -149,6 +149,28 @@ def _loop_in_branch(writer: ChainWriter, decisions: Decisions) -> None:
     writer.store(d)
 
 
+def _switch_in_loop(writer: ChainWriter, decisions: Decisions) -> None:
+    """Run two switches in each iteration. The first one adds to one of two sums, exchanges them, or stores the first and begins the next
+    iteration, in one iteration at most; the second one exchanges what the first one chose."""
+    builder = writer.builder
+    skipped = writer.output("d2")
+
+    def body(i: Scalar, carried: Sequence[Matrix]) -> Sequence[Matrix]:
+        x, y = carried
+        number = builder.arithmetic(writer.name("number"), "add", i, decisions.n)
+        low = builder.arithmetic(writer.name("low"), "and", number, builder.literal(7))
+        first = decisions.switch(
+            [((0, 3, 6), lambda: [writer.add(i, x), y]), ((2, 5), lambda: [y, x])],
+            lambda: [x, writer.add(i, y)],
+            low,
+            skip=((1,), lambda: writer.store(x, skipped)),
+        )
+        return decisions.switch([((2, 3), lambda: [first[1], first[0]])], lambda: first, i)
+
+    for number, matrix in enumerate(decisions.repeat(_FIXED_TRIPS, [writer.load("c", 0), writer.load("c", 1)], body)):
+        writer.store(matrix, f"d{number}")
+
+
 LOOPS: Mapping[str, Form] = {
     "loop": Form(_loop, largest=7, compares=False),
     "nested_loop": Form(_nested_loop, largest=3, compares=False),
@@ -162,5 +184,6 @@ LOOPS: Mapping[str, Form] = {
     "branch_in_loop": Form(_branch_in_loop),
     "last_iteration": Form(_last_iteration, largest=7, compares=False),
     "loop_in_branch": Form(_loop_in_branch),
+    "switch_in_loop": Form(_switch_in_loop, largest=7, compares=False),
 }
 """By label."""

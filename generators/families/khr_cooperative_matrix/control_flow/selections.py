@@ -9,8 +9,8 @@ from generators.chains.decisions import Decisions
 from generators.chains.tiles import ChainWriter
 from generators.inputs.patterns import counted_bytes
 from generators.numerics.formats import bits_of
-from generators.program.control_flow import Arm, Condition, Merged
-from generators.program.values import Matrix, Value, is_scalar
+from generators.program.control_flow import Condition
+from generators.program.values import Matrix, is_scalar
 from generators.types import ComponentType, Layout
 
 
@@ -136,17 +136,33 @@ def _return(writer: ChainWriter, decisions: Decisions) -> None:
 def _switch(writer: ChainWriter, decisions: Decisions) -> None:
     """Choose among four arms, one of them for two numbers."""
     c = writer.load("c", 0)
-    bodies, sources = [], []
-    for tile in range(3):
-        with writer.builder.arm() as body:
-            sources.append(writer.add(tile, c))
-        bodies.append(body)
-    with writer.builder.arm() as default:
-        sources.append(writer.add(4, writer.add(3, c)))
-    result = Value(writer.name("chosen"), c.type)
-    arms = [Arm(literals, tuple(body)) for literals, body in zip(((0,), (1, 3), (7,)), bodies, strict=True)]
-    writer.builder.switch(decisions.n, arms, default, [Merged(result, tuple(sources))], decisions.hint)
+    arms = [(literals, lambda tile=tile: [writer.add(tile, c)]) for tile, literals in enumerate(((0,), (1, 3), (7,)))]
+    (result,) = decisions.switch(arms, lambda: [writer.add(4, writer.add(3, c))])
     writer.store(result)
+
+
+def _two_switches(writer: ChainWriter, decisions: Decisions) -> None:
+    """Choose two matrices by a switch, and again among them by a second switch, whose arms have other numbers."""
+    x, y = writer.load("c", 0), writer.load("c", 1)
+    first = decisions.switch([((0, 2), lambda: [y, writer.add(0, x)]), ((1,), lambda: [writer.add(1, x), y])], lambda: [x, y])
+    second = decisions.switch([((1, 2), lambda: [first[1], first[0]]), ((3,), lambda: [writer.add(2, first[0]), first[1]])], lambda: first)
+    for number, matrix in enumerate(second):
+        writer.store(writer.add(3 + number, matrix), f"d{number}")
+
+
+def _nested_switch(writer: ChainWriter, decisions: Decisions) -> None:
+    """Choose by a switch in two arms of a switch, where the default of one exchanges the matrices that the other adds to."""
+    x, y = writer.load("c", 0), writer.load("c", 1)
+
+    def inner() -> list[Matrix]:
+        return decisions.switch([((1,), lambda: [writer.add(0, x), y]), ((0,), lambda: [y, writer.add(1, x)])], lambda: [y, x])
+
+    def last() -> list[Matrix]:
+        return decisions.switch([((3,), lambda: [writer.add(2, y), x])], lambda: [x, writer.add(2, y)])
+
+    chosen = decisions.switch([((0, 1), inner), ((2,), lambda: [writer.add(3, x), y])], last)
+    for number, matrix in enumerate(chosen):
+        writer.store(writer.add(4 + number, matrix), f"d{number}")
 
 
 SELECTIONS: Mapping[str, Form] = {
@@ -163,5 +179,7 @@ SELECTIONS: Mapping[str, Form] = {
     "nested": Form(_nested),
     "return": Form(_return, hinted=False),
     "switch": Form(_switch, compares=False),
+    "two_switches": Form(_two_switches, compares=False),
+    "nested_switch": Form(_nested_switch, compares=False),
 }
 """By label."""

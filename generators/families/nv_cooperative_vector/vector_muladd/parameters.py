@@ -11,6 +11,7 @@ from generators.inputs.vector_products import (
     IntegerPattern,
     NetworkPattern,
 )
+from generators.layouts.inner_arrays import POINTS_TO, PointsTo
 from generators.layouts.vector_arrays import VectorArray
 from generators.layouts.vector_matrices import VectorMatrices
 from generators.parameters.declaration import parameter
@@ -31,10 +32,20 @@ from generators.vector_rows import VectorTypes, parse_vector_row
 OTHER_LAYOUT: Mapping[VectorMatrixLayout, VectorMatrixLayout] = {layout: VectorMatrixLayout(layout ^ 1) for layout in VectorMatrixLayout}
 """The default value of a specialization constant."""
 
-_PADDINGS: Mapping[str, int | None] = {"tight": 0, "padded": 16, "wide": 208, "absent": None}
+_PADDINGS: Mapping[str, int | None] = {"tight": 0, "padded": 16, "wide": 208, "page": 4096, "absent": None}
 
-_FIRST: Mapping[str, int] = {"zero": 0, "minimal": 64, "odd": 192, "far": 65600}
+_FIRST: Mapping[str, int] = {"zero": 0, "minimal": 64, "odd": 192, "far": 65600, "beyond": (1 << 24) + 64}
 """Bytes before the first matrix."""
+
+MATRIX_HEAD, BIAS_HEAD = 64, 48
+"""Bytes of the member before an inner array."""
+
+_STAGGER = 32
+"""Bytes between the strides of two matrices, if each has its own."""
+
+Given = Literal["loaded", "scalars", "constant", "replicated", "null", "merged", "exchanged", "parameter"]
+MADE: tuple[Given, ...] = ("constant", "replicated", "null")
+"""Inputs that the program makes."""
 
 _HIDDEN = 5
 """Number of components of a vector between two layers."""
@@ -95,10 +106,25 @@ class Parameters(Invocations):
         "one multiply; a second one, of the same input by the next matrix; or layers with activations between them", default="single"
     )
     layers: int = parameter("layers of the network", default=2, applies=lambda parameters: parameters.form == "network")
-    activation: Literal["relu", "clamp"] = parameter(
-        "what follows each layer except the last", default="relu", applies=lambda parameters: parameters.form == "network"
+    activation: Literal["relu", "clamp", "none"] = parameter(
+        "what follows each layer except the last, whose result may also be the next input as it is",
+        default="relu",
+        applies=lambda parameters: parameters.form == "network",
     )
     data: Literal["exact", "envelope"] = parameter("whether sums are exact, or rounded and judged by the envelope", default="exact")
+    given: Given = parameter(
+        "the input: as loaded; constructed of components; a constant, of one component or not, or null; one of two vectors that a branch "
+        "chose, or that a loop exchanged; or a parameter of the function that multiplies",
+        default="loaded",
+    )
+    arrays: Literal["apart", "together"] = parameter(
+        "whether matrices and biases have arrays of their own", default="apart", applies=lambda parameters: parameters.bias == "added"
+    )
+    strides: Literal["same", "own"] = parameter("whether all matrices have the same stride", default="same", applies=_linear)
+    spare: Literal["none", "one"] = parameter(
+        "components of a packed input beyond the last element", default="none", applies=lambda parameters: parameters.row.packed
+    )
+    points_to: PointsTo = parameter(POINTS_TO, default="block", applies=_linear)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,13 +169,32 @@ def matrices_of(parameters: Parameters, rows: int, columns: int) -> VectorMatric
     first, padding = (parameters.first, parameters.stride or 0) if linear else (0, 0)
     component, transpose = parameters.row.matrix.component, parameters.transpose
     form = component, rows, columns, parameters.layout, count_of(parameters), transpose
-    return VectorMatrices(*form, first, padding, parameters.converted_by)
+    stagger = _STAGGER if linear and parameters.strides == "own" else 0
+    apart = 0
+    if linear and parameters.points_to != "block":
+        first += MATRIX_HEAD
+        apart = first if parameters.points_to == "own" else 0
+    return VectorMatrices(*form, first, padding, parameters.converted_by, stagger, apart)
 
 
 def biases_of(parameters: Parameters, rows: int) -> VectorArray:
     """Return the biases of a layer, of ``rows`` components each."""
     type_ = CooperativeVectorType(parameters.row.bias.component, rows)
-    return VectorArray(type_, count_of(parameters), parameters.bias_first)
+    first, guard = parameters.bias_first, 16
+    if _linear(parameters) and parameters.points_to != "block":
+        first += BIAS_HEAD
+        guard = first if parameters.points_to == "own" else guard
+    return VectorArray(type_, count_of(parameters), first, guard)
+
+
+def components_of(parameters: Parameters) -> int:
+    """Return the number of components of an input."""
+    return parameters.row.components(sizes_of(parameters)[0][1]) + (parameters.row.packed and parameters.spare == "one")
+
+
+def small_floats(parameters: Parameters) -> bool:
+    """Return whether inputs are small whole numbers, as in networks."""
+    return parameters.form == "network" or (parameters.given in MADE and parameters.row.is_float)
 
 
 def pointee_of(parameters: Parameters) -> Pointee | None:
@@ -173,8 +218,10 @@ def _whole_pointees(parameters: Parameters) -> bool:
 
 
 def _fits(parameters: Parameters) -> bool:
-    """Return whether each array has at most 4 MiB."""
-    return all(matrices_of(parameters, *size).bytes <= 1 << 22 for size in sizes_of(parameters))
+    """Return whether each array has at most 4 MiB, and an input at most 512 components."""
+    if components_of(parameters) > 512:
+        return False
+    return all(matrices_of(parameters, *size).held <= 1 << 22 for size in sizes_of(parameters))
 
 
 def _chains(parameters: Parameters) -> bool:
@@ -187,13 +234,41 @@ def _chains(parameters: Parameters) -> bool:
         return False
     small = row.interpretation.component.is_float and row.interpretation.component.bits == 8
     narrow = not row.input.is_float and row.input.bits == 8
+    if parameters.activation == "none" and row.input is not row.result:
+        return False
     return parameters.activation == "clamp" or not (small or narrow)
+
+
+def _given_fits(parameters: Parameters) -> bool:
+    """Return whether the program can make the input: of a literal number of components, in straight code, from exact data."""
+    straight = parameters.control == "straight" and parameters.data == "exact" and parameters.constants == "literal"
+    # A function sees no push constants, and so not the pitch of matrices in an optimal layout.
+    literal = parameters.source == "literal" and (_linear(parameters) or count_of(parameters) == 1)
+    literal = literal or parameters.given != "parameter"
+    return parameters.given == "loaded" or (parameters.form == "single" and straight and literal)
+
+
+def _arrays_fit(parameters: Parameters) -> bool:
+    """Return whether matrices and biases can be in one array: in layouts that the device does not decide."""
+    near = parameters.first < 1 << 20
+    return parameters.arrays == "apart" or (near and _linear(parameters) and parameters.points_to == "block")
+
+
+def _strides_fit(parameters: Parameters) -> bool:
+    return parameters.strides == "same" or (count_of(parameters) > 1 and parameters.matrices != "second" and parameters.stride is not None)
+
+
+def _points_fit(parameters: Parameters) -> bool:
+    """Return whether pointers can lead to inner arrays; if they differ between invocations, so do matrices, and offsets are the same."""
+    if parameters.points_to != "own":
+        return True
+    return count_of(parameters) > 1 and parameters.first < 1 << 10 and parameters.bias_first < 1 << 10 and parameters.integer.name == "u32"
 
 
 def _data_fits_row(parameters: SubcaseParameters) -> bool:
     """Return whether the row has the pattern."""
     row, pattern = parameters.row, parameters.pattern
-    if (parameters.form == "network") != (pattern == "network"):
+    if small_floats(parameters) != (pattern == "network"):
         return False
     if pattern == "network":
         return True
@@ -231,7 +306,11 @@ def _ignored_stride(parameters: Parameters) -> bool:
 
 
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {
+    "arrays_fit": _arrays_fit,
     "chains": _chains,
+    "given_fits": _given_fits,
+    "points_fit": _points_fit,
+    "strides_fit": _strides_fit,
     "data_fits_row": _data_fits_row,
     "envelope_of_floats": _envelope_of_floats,
     "fits": _fits,

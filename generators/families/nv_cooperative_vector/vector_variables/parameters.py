@@ -99,6 +99,18 @@ def _exchanges_fit(parameters: Parameters) -> bool:
     return parameters.change != "exchange" or parameters.holder != "vector"
 
 
+def _source_used(parameters: Parameters) -> bool:
+    """Return whether indices are operands, if they come from somewhere else than by default."""
+    operands = "operand" in (parameters.write, parameters.read) or (parameters.change == "components" and parameters.at == "operand")
+    return parameters.source == "push_constant" or operands
+
+
+def _count_shows(parameters: Parameters) -> bool:
+    """Return whether another length of the array, such as the default of a specialization constant, changes a result."""
+    turns = "invocation" in (parameters.write, parameters.read)
+    return parameters.count_from == "literal" or turns or parameters.read == "loop" or parameters.change == "rotate"
+
+
 PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
     "loops_fit": _loops_fit,
     "indices_fit": _indices_fit,
@@ -106,5 +118,7 @@ PREDICATES: Mapping[str, Callable[[Parameters], bool]] = {
     "sizes_fit": _sizes_fit,
     "vectors_fit": _vectors_fit,
     "exchanges_fit": _exchanges_fit,
+    "source_used": _source_used,
+    "count_shows": _count_shows,
     "diverges": lambda parameters: parameters.control != "straight" or parameters.is_partial,
 }

@@ -1,31 +1,36 @@
-"""Checks that no kind of wrong address is thin: shown by a small part of the cases in which it can occur, or by hardly any.
+"""Checks that no kind of defect is thin: shown by a small part of the cases in which it can occur, or by hardly any.
 
     python -m tests.families.thin_kinds [--sample N] [--jobs N] [PROFILE ...]
 
-``thin_kinds.yaml`` has the profiles, the limits, and the kinds that are excused. Prints for each kind in how many of a sample of nightly
-cases it can occur, how many of these show it, and their share. A kind that too few of the sample show is sought in all cases. Exit code 1:
-a kind is thin.
+Looks for the kinds of all known defects (cts/defects) on the profiles of ``thin_kinds.yaml``, which also has the limits and the kinds that
+are excused; a kind that no test can show (``unseen_defects.py``) is left out. Takes a sample of the nightly cases of each family that a
+profile supports. Prints for each kind the profile, in how many of these cases it can occur, how many show it, and their share. A kind that
+too few of them show is sought in a larger sample, and then in all cases. The same holds for smoke. Exit code 1: a kind is thin.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from statistics import median
 
 from generators.casebook import CaseKind, Tier
 from generators.casebook.document import read_document
 from generators.casebook.placement_kinds import load_kinds
-from tests.families.kill_table import Choice, Line, kill_table
+from tests.families.profile_table import Search, Shown, Table, search, summed
 from tests.suite import casebook
 
 FILE = Path(__file__).with_suffix(".yaml")
+
+EVERY_PROFILE = "every profile"
+"""The key of kinds that are excused on all profiles."""
+
+_LARGER = 8
+"""The second sample of a family has so many times the cases of the first."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +39,9 @@ class Limits:
 
     Attributes:
         profiles: profiles of the embedded device.
-        median_percent: the least median of the shares, in percent.
+        median_percent: the least median of the shares, in percent: of all kinds, and of the kinds that placements are for.
         least: the least number of cases of a tier that show each kind.
-        excused: profile -> id -> the reason.
+        excused: profile, or ``EVERY_PROFILE`` -> id or kind -> the reason.
     """
 
     profiles: tuple[str, ...]
@@ -44,18 +49,15 @@ class Limits:
     least: Mapping[Tier, int]
     excused: Mapping[str, Mapping[str, str]]
 
+    def excuse(self, profile: str, kind: str) -> str:
+        """Return why hardly any case of a profile need show a kind; empty if some must."""
+        reasons = {**self.excused.get(EVERY_PROFILE, {}), **self.excused.get(profile, {})}
+        return reasons.get(kind) or reasons.get(id_of(kind), "")
 
-@dataclass(frozen=True)
-class Shown:
-    """How often a kind is shown: in how many cases it can occur, and how many show it."""
 
-    cases: int
-    shown: int
-
-    @property
-    def percent(self) -> float:
-        """The share of the cases that show it."""
-        return 100 * self.shown / self.cases
+def id_of(kind: str) -> str:
+    """Return the id of the defect of a kind."""
+    return kind.partition("[")[0]
 
 
 def load_limits() -> Limits:
@@ -66,7 +68,7 @@ def load_limits() -> Limits:
     """
     fields = read_document(FILE).fields(("profiles", "median_percent", "nightly", "smoke", "excused"))
     excused = {
-        profile: {id_: reason.text("a reason") for id_, reason in kinds.entries("a mapping from id to reason").items()}
+        profile: {id_: reason.text("a reason") for id_, reason in kinds.entries("a mapping from kind to reason").items()}
         for profile, kinds in fields["excused"].entries("a mapping from profile to kinds").items()
     }
     least = {tier: fields[str(tier)].integer(1, 1000) for tier in (Tier.NIGHTLY, Tier.SMOKE)}
@@ -74,57 +76,65 @@ def load_limits() -> Limits:
     return Limits(profiles, fields["median_percent"].integer(0, 100), least, excused)
 
 
-def summed(lines: Sequence[Line]) -> dict[str, Shown]:
-    """Return how often each kind is shown in all families."""
-    possible, shown = Counter[str](), Counter[str]()
-    for _, kind, cases, seen, _ in lines:
-        possible[kind] += cases
-        shown[kind] += seen
-    return {kind: Shown(possible[kind], shown[kind]) for kind in sorted(possible)}
+def low_medians(found: Mapping[str, Shown], limits: Limits, profile: str) -> Iterator[str]:
+    """Yield what is wrong with the shares of a profile's kinds."""
+    kept = {kind: one for kind, one in found.items() if not limits.excuse(profile, kind)}
+    placed = load_kinds().defects
+    for name, group in (("all kinds", list(kept)), ("kinds that placements are for", [kind for kind in kept if id_of(kind) in placed])):
+        if not group:
+            yield f"{profile}: none of {name} can occur"
+            continue
+        middle = median(kept[kind].percent for kind in group)
+        if middle < limits.median_percent:
+            yield f"{profile}: the median share of {name} is {middle:.0f} %, but should be at least {limits.median_percent} %"
 
 
-def faults(found: Mapping[str, Shown], recounted: Mapping[Tier, Mapping[str, int]], limits: Limits, profile: str) -> Iterator[str]:
-    """Yield what is wrong with the kinds of a profile.
-
-    Args:
-        found: the sample.
-        recounted: for each tier, how many of all its cases show each kind, counted up to the limit.
-        limits: the limits.
-        profile: the profile.
-    """
-    kept = [kind for kind in found if kind.partition("[")[0] not in limits.excused.get(profile, {})]
-    if not kept:
-        yield f"{profile}: no kind can occur"
-        return
-    middle = median(found[kind].percent for kind in kept)
-    if middle < limits.median_percent:
-        yield f"{profile}: the median of the shares is {middle:.0f} %, but should be at least {limits.median_percent} %"
-    for tier, least in limits.least.items():
-        for kind in kept:
-            if recounted[tier].get(kind, 0) < least:
-                yield f"{profile}: {recounted[tier].get(kind, 0)} {tier} cases show {kind}, but at least {least} should"
+def thin(table: Table, limits: Limits, tier: Tier) -> dict[str, frozenset[str]]:
+    """Return the kinds of each profile that too few cases of a tier show, and that are not excused."""
+    return {
+        profile: frozenset(kind for kind, one in kinds.items() if one.shown < limits.least[tier] and not limits.excuse(profile, kind))
+        for profile, kinds in table.items()
+    }
 
 
-def table(pool: ProcessPoolExecutor, choice: Choice) -> list[Line]:
-    """Return the kill table of all families that may have such cases."""
-    names = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
-    return [line for lines in pool.map(partial(kill_table, choice=choice), names) for line in lines]
+class Counting:
+    """Counts the cases that show kinds, in processes."""
+
+    def __init__(self, pool: ProcessPoolExecutor, limits: Limits, sample: int) -> None:
+        self.pool, self.limits, self.sample = pool, limits, sample
+        self.families = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
+
+    def sampled(self, tier: Tier) -> dict[str, Table]:
+        """Return a sample's table of each family."""
+        return self._tables(dict.fromkeys(self.families, Search(tier, self.limits.profiles, self.sample)))
+
+    def recounted(self, samples: Mapping[str, Table], tier: Tier) -> dict[str, dict[str, Shown]]:
+        """Return the kinds that too few cases show, of all cases of a tier.
+
+        Counts end at the least number. A kind is sought in the families whose sample can have it.
+        """
+        total = summed(samples.values())
+        for size in (_LARGER * self.sample, 0):
+            sought = thin(total, self.limits, tier)
+            wider = Search(tier, self.limits.profiles, size, enough=self.limits.least[tier])
+            searches = {
+                name: replace(wider, sought=own)
+                for name, table in samples.items()
+                if any(own := {profile: kinds & table.get(profile, {}).keys() for profile, kinds in sought.items()}.values())
+            }
+            total = summed(self._tables(searches).values())
+        sought = thin(total, self.limits, tier)
+        return {profile: {kind: total[profile][kind] for kind in sorted(kinds)} for profile, kinds in sought.items()}
+
+    def _tables(self, searches: Mapping[str, Search]) -> dict[str, Table]:
+        return dict(zip(searches, self.pool.map(search, searches, searches.values()), strict=True))
 
 
-def counted(sample: Sequence[Line], choice: Choice, least: int) -> dict[str, int]:
-    """Return how many cases show each kind of a sample. Kinds that fewer than ``least`` cases of the sample show are sought in all cases of
-    the tier, in one family after the other, until enough are found."""
-    found = {kind: one.shown for kind, one in summed(sample).items()}
-    seldom = {kind: 0 for kind, shown in found.items() if shown < least}
-    # Families whose sample shows a kind probably show it again.
-    families = sorted({(-shown, name) for name, kind, _, shown, _ in sample if kind in seldom})
-    for name in dict.fromkeys(name for _, name in families):
-        sought = tuple(kind for kind, shown in seldom.items() if shown < least)
-        if not sought:
-            break
-        for _, kind, _, shown, _ in kill_table(name, replace(choice, kinds=sought, sample=0, enough=least)):
-            seldom[kind] = seldom.get(kind, 0) + shown
-    return {**found, **seldom}
+def told(total: Mapping[str, Mapping[str, Shown]]) -> Iterable[tuple[object, ...]]:
+    """Yield the lines of a table."""
+    for profile, kinds in total.items():
+        for kind, one in kinds.items():
+            yield profile, kind, one.cases, one.shown, f"{one.percent:.0f} %"
 
 
 def main() -> int:
@@ -135,16 +145,19 @@ def main() -> int:
     parser.add_argument("profile", nargs="*", help="profiles of the embedded device (default: those of thin_kinds.yaml)")
     arguments = parser.parse_args()
     limits = load_limits()
+    limits = replace(limits, profiles=tuple(arguments.profile) or limits.profiles)
     wrong: list[str] = []
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        for profile in arguments.profile or limits.profiles:
-            choice = Choice(Tier.NIGHTLY, profile=profile, sample=arguments.sample, kinds=load_kinds().defects)
-            samples = {tier: table(pool, replace(choice, tier=tier)) for tier in limits.least}
-            found = summed(samples[Tier.NIGHTLY])
-            for kind, one in found.items():
-                print(profile, kind, one.cases, one.shown, f"{one.percent:.0f} %", sep="\t", flush=True)
-            recounted = {tier: counted(samples[tier], replace(choice, tier=tier), least) for tier, least in limits.least.items()}
-            wrong += faults(found, recounted, limits, profile)
+        counting = Counting(pool, limits, arguments.sample)
+        for tier, least in limits.least.items():
+            samples = counting.sampled(tier)
+            total = summed(samples.values())
+            if tier is Tier.NIGHTLY:
+                for line in told(total):
+                    print(*line, sep="\t", flush=True)
+                wrong += [text for profile, kinds in total.items() for text in low_medians(kinds, limits, profile)]
+            for profile, kinds in counting.recounted(samples, tier).items():
+                wrong += [f"{profile}: {one.shown} {tier} cases show {kind}, but at least {least} should" for kind, one in kinds.items()]
     print(*wrong, sep="\n")
     return 1 if wrong else 0
 

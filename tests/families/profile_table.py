@@ -13,8 +13,10 @@ from cts.diagnosis.shown import prepared
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
 from cts.kinds.kernel import pinned_missing
+from cts.kinds.pinned_needs import pinned_needs
 from generators.casebook import Case, Tier, build, expand
 from tests.families.blind_spots import is_shown
+from tests.families.kill_table import is_supported
 from tests.families.unseen_defects import why_nobody
 from tests.suite import casebook
 
@@ -44,7 +46,7 @@ class Search:
         tier: tier of the cases.
         profiles: profiles of the embedded device; a case counts for each that supports it.
         sample: takes at most this many cases of a family for each profile; 0 for all.
-        sought: profile -> the kinds to look for; all kinds if None.
+        sought: profile -> the kinds to look for; an id stands for all its kinds. All kinds if None.
         enough: the search for a kind in a family ends when this many cases show it; 0 for no limit.
     """
 
@@ -56,7 +58,7 @@ class Search:
 
     def takes(self, profile: str, kind: str) -> bool:
         """Return whether the table has the kind on a profile."""
-        return self.sought is None or kind in self.sought.get(profile, ())
+        return self.sought is None or not self.sought.get(profile, frozenset()).isdisjoint((kind, kind.partition("[")[0]))
 
 
 @dataclass
@@ -99,13 +101,20 @@ def _drawn(name: str, of: Search) -> Mapping[Case, list[str]]:
     for profile in of.profiles:
         if of.sought is not None and not of.sought.get(profile):
             continue
-        description = EmbeddedDevice(load_profile(profile)).description
-        supported = [case for case in cases if not pinned_missing(case, lambda needs: missing_for(needs, description))]  # noqa: B023
+        device = EmbeddedDevice(load_profile(profile))
+        supported = [case for case in cases if _is_supported(case, device)]
         if 0 < of.sample < len(supported):
             supported = random.Random(name).sample(supported, of.sample)
         for case in supported:
             found.setdefault(case, []).append(profile)
     return {case: found[case] for case in cases if case in found}
+
+
+def _is_supported(case: Case, device: EmbeddedDevice) -> bool:
+    """Return whether a device supports a case. A case whose needs depend on the device has none pinned."""
+    if pinned_needs(case) is None:
+        return is_supported(device, build(case).program)
+    return not pinned_missing(case, lambda needs: missing_for(needs, device.description))
 
 
 def summed(tables: Iterable[Table]) -> dict[str, dict[str, Shown]]:

@@ -1,11 +1,14 @@
 """Checks that no kind of defect is thin: shown by a small part of the cases in which it can occur, or by hardly any.
 
-    python -m tests.families.thin_kinds [--sample N] [--jobs N] [PROFILE ...]
+    python -m tests.families.thin_kinds [--every-kind] [--sample N] [--jobs N] [PROFILE ...]
 
 Looks for the kinds of all known defects (cts/defects) on the profiles of ``thin_kinds.yaml``, which also has the limits and the kinds that
 are excused; a kind that no test can show (``unseen_defects.py``) is left out. Takes a sample of the nightly cases of each family that a
-profile supports. Prints for each kind the profile, in how many of these cases it can occur, how many show it, and their share. A kind that
-too few of them show is sought in a larger sample, and then in all cases. The same holds for smoke. Exit code 1: a kind is thin.
+profile supports. Prints for each kind the profile, in how many of these cases it can occur, how many show it, and their share.
+
+Then counts, in smoke and nightly, the cases that show each kind of wrong address that placements are for; with --every-kind, each kind of
+the catalogue, which takes half an hour. A kind that too few of a sample show is sought in a larger one, and then in all cases. Exit code 1:
+a kind is thin.
 """
 
 from __future__ import annotations
@@ -104,9 +107,10 @@ class Counting:
         self.pool, self.limits, self.sample = pool, limits, sample
         self.families = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
 
-    def sampled(self, tier: Tier) -> dict[str, Table]:
-        """Return a sample's table of each family."""
-        return self._tables(dict.fromkeys(self.families, Search(tier, self.limits.profiles, self.sample)))
+    def sampled(self, tier: Tier, ids: frozenset[str] | None = None) -> dict[str, Table]:
+        """Return a sample's table of each family: of the kinds of some ids, or of all."""
+        sought = None if ids is None else dict.fromkeys(self.limits.profiles, ids)
+        return self._tables(dict.fromkeys(self.families, Search(tier, self.limits.profiles, self.sample, sought)))
 
     def recounted(self, samples: Mapping[str, Table], tier: Tier) -> dict[str, dict[str, Shown]]:
         """Return the kinds that too few cases show, of all cases of a tier.
@@ -140,7 +144,8 @@ def told(total: Mapping[str, Mapping[str, Shown]]) -> Iterable[tuple[object, ...
 def main() -> int:
     """Print the shares and what is wrong with them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sample", type=int, default=12, metavar="N", help="at most N cases of each family (default: 12)")
+    parser.add_argument("--every-kind", action="store_true", help="count each kind of the catalogue, not only wrong addresses")
+    parser.add_argument("--sample", type=int, default=6, metavar="N", help="at most N cases of each family (default: 6)")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default: 2)")
     parser.add_argument("profile", nargs="*", help="profiles of the embedded device (default: those of thin_kinds.yaml)")
     arguments = parser.parse_args()
@@ -149,13 +154,14 @@ def main() -> int:
     wrong: list[str] = []
     with ProcessPoolExecutor(arguments.jobs) as pool:
         counting = Counting(pool, limits, arguments.sample)
+        shares = counting.sampled(Tier.NIGHTLY)
+        for line in told(summed(shares.values())):
+            print(*line, sep="\t", flush=True)
+        for profile, kinds in summed(shares.values()).items():
+            wrong += low_medians(kinds, limits, profile)
+        ids = None if arguments.every_kind else frozenset(load_kinds().defects)
         for tier, least in limits.least.items():
-            samples = counting.sampled(tier)
-            total = summed(samples.values())
-            if tier is Tier.NIGHTLY:
-                for line in told(total):
-                    print(*line, sep="\t", flush=True)
-                wrong += [text for profile, kinds in total.items() for text in low_medians(kinds, limits, profile)]
+            samples = counting.sampled(tier, ids) if tier is Tier.SMOKE or ids else shares
             for profile, kinds in counting.recounted(samples, tier).items():
                 wrong += [f"{profile}: {one.shown} {tier} cases show {kind}, but at least {least} should" for kind, one in kinds.items()]
     print(*wrong, sep="\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from generators.program.program import Program, Subcase
 from generators.types import StorageClass
 
 _PART = 1 << 18
-"""How many bytes of the pattern are computed at a time; the computation needs many times as much memory."""
+_KEPT = 8
+"""How many bytes of the pattern are computed at a time; the computation needs many times as much memory. The first parts are kept."""
 
 
 def background(length: int) -> np.ndarray:
@@ -23,13 +24,13 @@ def background(length: int) -> np.ndarray:
     filled = np.empty(length, np.uint8)
     for start in range(0, length, _PART):
         part = filled[start : start + _PART]
-        part[:] = (_first_part() if start == 0 else _pattern(start, len(part)))[: len(part)]
+        part[:] = _part(start)[: len(part)]
     return filled
 
 
-@cache
-def _first_part() -> np.ndarray:
-    return _pattern(0, _PART)
+@lru_cache(maxsize=_KEPT)
+def _part(start: int) -> np.ndarray:
+    return _pattern(start, _PART)
 
 
 def _pattern(start: int, length: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -43,6 +44,15 @@ def stop(rule: str, text: str, where: np.ndarray | None = None, severity: Severi
         Violation: always.
     """
     raise Violation(rule, text)
+
+
+_LARGE = 1 << 16
+"""Number of records from which memory comes from the operating system: its pages are zero, and cost nothing until they are used."""
+
+
+def _zeros(count: int) -> np.ndarray:
+    """Return zeros, int64. Most records of a large buffer are never used."""
+    return np.zeros(count, np.int64) if count < _LARGE else np.frombuffer(mmap.mmap(-1, 8 * count), np.int64)
 
 
 class Memory:
@@ -88,8 +98,8 @@ class Memory:
         self._views: dict[np.dtype, np.ndarray] = {}
         self._defined = None if defined else np.zeros(data.size, bool)
         shadowed = writable and strict
-        self._writer = np.zeros(data.size, np.int64) if shadowed else None
-        self._reader = np.zeros(data.size, np.int64) if shadowed else None
+        self._writer = _zeros(data.size) if shadowed else None
+        self._reader = _zeros(data.size) if shadowed else None
         self._atomic: np.ndarray | None = None
         self._fixed: np.ndarray | None = None
         self.opaque: OpaqueMemory | None = None

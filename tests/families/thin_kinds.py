@@ -1,0 +1,172 @@
+"""Checks that no kind of defect is thin: shown by a small part of the cases in which it can occur, or by hardly any.
+
+    python -m tests.families.thin_kinds [--every-kind] [--sample N] [--jobs N] [PROFILE ...]
+
+Looks for the kinds of all known defects (cts/defects) on the profiles of ``thin_kinds.yaml``, which also has the limits and the kinds that
+are excused; a kind that no test can show (``unseen_defects.py``) is left out. Takes a sample of the nightly cases of each family that a
+profile supports. Prints for each kind the profile, in how many of these cases it can occur, how many show it, and their share.
+
+Then counts, in smoke and nightly, the cases that show each kind of wrong address that placements are for; with --every-kind, each kind of
+the catalogue, which takes half an hour. A kind that too few of a sample show is sought in a larger one, and then in all cases. Exit code 1:
+a kind is thin.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from generators.casebook import CaseKind, Tier
+from generators.casebook.document import read_document
+from generators.casebook.placement_kinds import load_kinds
+from tests.families.profile_table import Search, Shown, Table, search, summed
+from tests.suite import casebook
+
+FILE = Path(__file__).with_suffix(".yaml")
+
+EVERY_PROFILE = "every profile"
+"""The key of kinds that are excused on all profiles."""
+
+_LARGER = 8
+"""The second sample of a family has so many times the cases of the first."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What ``thin_kinds.yaml`` demands.
+
+    Attributes:
+        profiles: profiles of the embedded device.
+        median_percent: the least median of the shares, in percent: of all kinds, and of the kinds that placements are for.
+        least: the least number of cases of a tier that show each kind.
+        excused: profile, or ``EVERY_PROFILE`` -> id or kind -> the reason.
+    """
+
+    profiles: tuple[str, ...]
+    median_percent: int
+    least: Mapping[Tier, int]
+    excused: Mapping[str, Mapping[str, str]]
+
+    def excuse(self, profile: str, kind: str) -> str:
+        """Return why hardly any case of a profile need show a kind; empty if some must."""
+        reasons = {**self.excused.get(EVERY_PROFILE, {}), **self.excused.get(profile, {})}
+        return reasons.get(kind) or reasons.get(id_of(kind), "")
+
+
+def id_of(kind: str) -> str:
+    """Return the id of the defect of a kind."""
+    return kind.partition("[")[0]
+
+
+def load_limits() -> Limits:
+    """Return the limits.
+
+    Raises:
+        CasebookError: the file is malformed.
+    """
+    fields = read_document(FILE).fields(("profiles", "median_percent", "nightly", "smoke", "excused"))
+    excused = {
+        profile: {id_: reason.text("a reason") for id_, reason in kinds.entries("a mapping from kind to reason").items()}
+        for profile, kinds in fields["excused"].entries("a mapping from profile to kinds").items()
+    }
+    least = {tier: fields[str(tier)].integer(1, 1000) for tier in (Tier.NIGHTLY, Tier.SMOKE)}
+    profiles = tuple(item.text("a profile") for item in fields["profiles"].items("profiles"))
+    return Limits(profiles, fields["median_percent"].integer(0, 100), least, excused)
+
+
+def low_medians(found: Mapping[str, Shown], limits: Limits, profile: str) -> Iterator[str]:
+    """Yield what is wrong with the shares of a profile's kinds."""
+    kept = {kind: one for kind, one in found.items() if not limits.excuse(profile, kind)}
+    placed = load_kinds().defects
+    for name, group in (("all kinds", list(kept)), ("kinds that placements are for", [kind for kind in kept if id_of(kind) in placed])):
+        if not group:
+            yield f"{profile}: none of {name} can occur"
+            continue
+        middle = median(kept[kind].percent for kind in group)
+        if middle < limits.median_percent:
+            yield f"{profile}: the median share of {name} is {middle:.0f} %, but should be at least {limits.median_percent} %"
+
+
+def thin(table: Table, limits: Limits, tier: Tier) -> dict[str, frozenset[str]]:
+    """Return the kinds of each profile that too few cases of a tier show, and that are not excused."""
+    return {
+        profile: frozenset(kind for kind, one in kinds.items() if one.shown < limits.least[tier] and not limits.excuse(profile, kind))
+        for profile, kinds in table.items()
+    }
+
+
+class Counting:
+    """Counts the cases that show kinds, in processes."""
+
+    def __init__(self, pool: ProcessPoolExecutor, limits: Limits, sample: int) -> None:
+        self.pool, self.limits, self.sample = pool, limits, sample
+        self.families = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
+
+    def sampled(self, tier: Tier, ids: frozenset[str] | None = None) -> dict[str, Table]:
+        """Return a sample's table of each family: of the kinds of some ids, or of all."""
+        sought = None if ids is None else dict.fromkeys(self.limits.profiles, ids)
+        return self._tables(dict.fromkeys(self.families, Search(tier, self.limits.profiles, self.sample, sought)))
+
+    def recounted(self, samples: Mapping[str, Table], tier: Tier) -> dict[str, dict[str, Shown]]:
+        """Return the kinds that too few cases show, of all cases of a tier.
+
+        Counts end at the least number. A kind is sought in the families whose sample can have it.
+        """
+        total = summed(samples.values())
+        for size in (_LARGER * self.sample, 0):
+            sought = thin(total, self.limits, tier)
+            wider = Search(tier, self.limits.profiles, size, enough=self.limits.least[tier])
+            searches = {
+                name: replace(wider, sought=own)
+                for name, table in samples.items()
+                if any(own := {profile: kinds & table.get(profile, {}).keys() for profile, kinds in sought.items()}.values())
+            }
+            total = summed(self._tables(searches).values())
+        sought = thin(total, self.limits, tier)
+        return {profile: {kind: total[profile][kind] for kind in sorted(kinds)} for profile, kinds in sought.items()}
+
+    def _tables(self, searches: Mapping[str, Search]) -> dict[str, Table]:
+        return dict(zip(searches, self.pool.map(search, searches, searches.values()), strict=True))
+
+
+def told(total: Mapping[str, Mapping[str, Shown]]) -> Iterable[tuple[object, ...]]:
+    """Yield the lines of a table."""
+    for profile, kinds in total.items():
+        for kind, one in kinds.items():
+            yield profile, kind, one.cases, one.shown, f"{one.percent:.0f} %"
+
+
+def main() -> int:
+    """Print the shares and what is wrong with them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--every-kind", action="store_true", help="count each kind of the catalogue, not only wrong addresses")
+    parser.add_argument("--sample", type=int, default=6, metavar="N", help="at most N cases of each family (default: 6)")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default: 2)")
+    parser.add_argument("profile", nargs="*", help="profiles of the embedded device (default: those of thin_kinds.yaml)")
+    arguments = parser.parse_args()
+    limits = load_limits()
+    limits = replace(limits, profiles=tuple(arguments.profile) or limits.profiles)
+    wrong: list[str] = []
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        counting = Counting(pool, limits, arguments.sample)
+        shares = counting.sampled(Tier.NIGHTLY)
+        for line in told(summed(shares.values())):
+            print(*line, sep="\t", flush=True)
+        for profile, kinds in summed(shares.values()).items():
+            wrong += low_medians(kinds, limits, profile)
+        ids = None if arguments.every_kind else frozenset(load_kinds().defects)
+        for tier, least in limits.least.items():
+            samples = counting.sampled(tier, ids) if tier is Tier.SMOKE or ids else shares
+            for profile, kinds in counting.recounted(samples, tier).items():
+                wrong += [f"{profile}: {one.shown} {tier} cases show {kind}, but at least {least} should" for kind, one in kinds.items()]
+    print(*wrong, sep="\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

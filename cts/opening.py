@@ -52,10 +52,13 @@ def _open_embedded(spec: DeviceSpec) -> Device:
     from cts.embedded.profile import load_profile
     from cts.embedded.settings import DEFAULT_MAPPING
 
-    mapping, colon, seed = spec.mapping.partition(":")
+    mapping, colon, choices = spec.mapping.partition(":")
+    seed, weakly, weak = choices.partition(":")
     if colon and not seed.isdecimal():
         raise DeviceError(f"the embedded device has no mapping '{spec.mapping}': the seed after ':' must be a non-negative integer")
-    return EmbeddedDevice(load_profile(spec.name), mapping=mapping or DEFAULT_MAPPING, choices=int(seed or 0))
+    if weakly and weak != "weak":
+        raise DeviceError(f"the embedded device has no mapping '{spec.mapping}': only 'weak' may follow the seed")
+    return EmbeddedDevice(load_profile(spec.name), mapping=mapping or DEFAULT_MAPPING, choices=int(seed or 0), weak=bool(weak))
 
 
 def list_profiles() -> list[str]:

@@ -56,6 +56,7 @@ class EmbeddedDevice:
         tolerated: positions that it only warns about, some of TOLERABLE.
         observations: collects the mistakes of kernels, so a run goes on after each; None to stop at the first.
         choices: seed of the device's free choices: which decode function decodes which elements.
+        weak: whether a read that races with a write may get an older value, one of the free choices. Otherwise a race is reported.
 
     Attributes:
         last_steps: seconds that each step of the last run took.
@@ -75,6 +76,7 @@ class EmbeddedDevice:
         faults: Faults = NO_FAULTS,
         tolerated: Collection[str] = (),
         choices: int = 0,
+        weak: bool = False,
         observations: Observations | None = None,
     ) -> None:
         if tolerated and (unknown := set(tolerated) - TOLERABLE):
@@ -83,7 +85,7 @@ class EmbeddedDevice:
             raise UnknownMapping(f"the embedded device has no mapping '{mapping}'; one of {', '.join(MAPPINGS)}")
         self._description = profile.description
         layouts = MatrixLayouts(seed_of(self._description.name))
-        self._settings = Settings(mapping, strict, limits, faults, frozenset(tolerated), observations, choices, layouts)
+        self._settings = Settings(mapping, strict, limits, faults, frozenset(tolerated), observations, choices, weak, layouts)
         self._handlers = handlers_with(faults)
         self._pipelines: tuple[Pipeline, ...] = ()
         self._converter = MatrixConverter(self._description, layouts, strict, faults)

@@ -61,6 +61,7 @@ class Pipeline:
         self.kernel = kernel
         self._settings = settings
         self._built_in = settings.faults.performing(built_in)
+        self._choices: np.random.Generator | None = None
         with reading():
             translation = Translation(kernel, subgroup_size, settings, handlers, RULES, CHECKS)
         try:
@@ -132,6 +133,7 @@ class Pipeline:
 
     def _run(self, dispatch: Dispatch) -> Outcome:
         translation, machine = self._translation, self._translation.machine
+        self._choices = np.random.default_rng(self._settings.choices) if self._settings.weak else None
         memories = self._buffers(dispatch)
         machine.begin_dispatch()
         machine.workgroups = dispatch.workgroups
@@ -186,6 +188,7 @@ class Pipeline:
             robust=self.kernel.robust and slot.binding is not None,
             windows=slot.windows,
             forbid=self._translation.machine.forbid,
+            choices=self._choices,
         )
         if opaque is not None:
             memory.opaque = OpaqueMemory(opaque, layouts.pitch(opaque))
@@ -227,7 +230,8 @@ class Pipeline:
             size, initialized = shared.size, shared.is_initialized
             data = np.zeros(size, np.uint8) if initialized or not self._settings.strict else np.full(size, 0xCD, np.uint8)
             name = ", ".join(translation.name(id_) for id_ in shared.ids)
-            memory = Memory(name, data, "workgroup", defined=initialized, strict=self._settings.strict, forbid=translation.machine.forbid)
+            strict, forbid = self._settings.strict, translation.machine.forbid
+            memory = Memory(name, data, "workgroup", defined=initialized, strict=strict, forbid=forbid, choices=self._choices)
             place = BytePointer(memory, 0)
             for id_ in shared.ids:
                 values[id_] = place

@@ -24,6 +24,7 @@ class Settings:
         tolerated: rules that the device only warns about.
         observations: collects the mistakes of kernels, so a run goes on after each; None to stop at the first.
         choices: seed of the device's free choices: which decode function decodes which elements.
+        weak: whether a read that races with a write may get an older value, one of the free choices. Otherwise a race is reported.
         matrix_layouts: the device's optimal layouts.
     """
 
@@ -34,4 +35,5 @@ class Settings:
     tolerated: frozenset[str] = frozenset()
     observations: Observations | None = None
     choices: int = 0
+    weak: bool = False
     matrix_layouts: MatrixLayouts = PLAIN_LAYOUTS

@@ -86,7 +86,8 @@ OPTIONS = (
     ),
     Option(
         "embedded-mapping",
-        "how the embedded device spreads a matrix over invocations, and, after a colon, the seed of its free choices (default: 0)",
+        "how the embedded device spreads a matrix over invocations, and, after a colon, the seed of its free choices (default: 0); with "
+        "':weak' at the end, a load that races with a store may get an older value, instead of a report of the race",
         "NAME:SEED",
     ),
     Option(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import bisect
 import mmap
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from cts.embedded.diagnostics import Unsupported, Violation
+from cts.embedded.memory.history import History
 from cts.embedded.memory.ordering import Clock, Manner, MemoryKind
 from cts.embedded.observations import Severity
 from generators.kernel import OpaqueSlot, StrayWrite
@@ -70,6 +72,8 @@ class Memory:
         robust: whether matrix accesses out of bounds are defined: they read zero and write nothing.
         stray: writes out of bounds or to read-only memory, if not strict.
         opaque: its matrices in an optimal layout, if any.
+
+    With ``choices``, races are not reported: they choose which value a racing read gets, see ``history``.
     """
 
     def __init__(
@@ -84,6 +88,7 @@ class Memory:
         robust: bool = False,
         windows: Windows | None = None,
         forbid: Forbids = stop,
+        choices: np.random.Generator | None = None,
     ) -> None:
         self.name = name
         self.data = data
@@ -99,6 +104,8 @@ class Memory:
         self._defined = None if defined else np.zeros(data.size, bool)
         shadowed = writable and strict
         self._writer = _zeros(data.size) if shadowed else None
+        self._history = History(data.size, choices) if shadowed and choices is not None else None
+        self._was_defined = defined
         self._reader = _zeros(data.size) if shadowed else None
         self._atomic: np.ndarray | None = None
         self._fixed: np.ndarray | None = None
@@ -219,8 +226,8 @@ class Memory:
         at = places.start + undefined if isinstance(places, slice) else np.ravel(places)[undefined]
         return f"an uninitialised read of '{self.name}', at byte {at}"
 
-    def record_read(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner) -> None:
-        """Note a read of bytes.
+    def record_read(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner) -> Memory:
+        """Note a read of bytes, and return the memory as that read sees it.
 
         Args:
             places: the bytes.
@@ -232,10 +239,17 @@ class Memory:
             Violation: the read races with a write.
         """
         if self._writer is None or self._reader is None:
-            return
-        written = self._writer[places]
+            return self
+        written, seen = self._writer[places], self
         if np.count_nonzero(written):
-            self._refuse(clock.conflicts(written, records, self.kind, manner, reads_write=True), written, clock, "a read", "was written by")
+            conflicts = clock.conflicts(written, records, self.kind, manner, reads_write=True)
+            self._refuse(conflicts, written, clock, "a read", "was written by")
+            if self._history is not None and conflicts.any():
+                seen = copy(self)
+                seen._views = {}
+                seen.data = self._history.seen(
+                    places, self.data, conflicts, lambda before: clock.conflicts(before, records, self.kind, manner, reads_write=True)
+                )
         if self._atomic is not None:
             self._check_atomic(places, records, clock, manner, "a read")
         before = self._reader[places]
@@ -245,6 +259,7 @@ class Memory:
             clash = self._reader[places] != left
             if np.count_nonzero(clash):
                 self._reader[places[clash]] = clock.anonymous(np.broadcast_to(left, clash.shape)[clash])
+        return seen
 
     def fix(self, places: np.ndarray) -> None:
         """Note that bytes have been read as if they were NonWritable: nothing may change them while the shader runs (CV-MM-26).
@@ -285,6 +300,8 @@ class Memory:
             self._refuse(clock.conflicts(read, records, self.kind, manner, reads_write=False), read, clock, "a store", "was read by")
         if self._atomic is not None:
             self._check_atomic(places, records, clock, manner, "a store")
+        if self._history is not None:
+            self._history.keep(places, self.data, written, self._was_defined)
         self._writer[places] = records
         if not isinstance(places, slice):
             left = self._writer[places]
@@ -316,7 +333,7 @@ class Memory:
             )
 
     def _refuse(self, conflicts: np.ndarray, before: np.ndarray, clock: Clock, what: str, how: str) -> None:
-        if np.count_nonzero(conflicts):
+        if self._history is None and np.count_nonzero(conflicts):
             who = clock.describe(int(before[conflicts].ravel()[0]))
             count = int(conflicts.sum())
             self.forbid(

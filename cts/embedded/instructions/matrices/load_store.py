@@ -268,8 +268,8 @@ def load_matrix(translation: Translation, matrix: Type, place_of: Place, what: s
         return partly(result, defined)
 
     def read(group: _Group, result: np.ndarray, known: dict[int, np.ndarray], records: Any) -> None:
-        memory = group.memory
         for i in group.instances:
+            memory = group.memory
             _check_place(machine, operands, memory, group.places[i], group.strides[i])
             found = _reached(machine, operands, group, i, "loaded")
             if found.touched is not None:
@@ -280,7 +280,7 @@ def load_matrix(translation: Translation, matrix: Type, place_of: Place, what: s
                     known[i] = np.logical_and.reduce(each, axis=-1)
                     machine.uninitialised[machine.index] = memory.uninitialised(found.touched, defined)
                 if records is not None:
-                    memory.record_read(found.touched, records[i], machine.clock, operands.access.manner)
+                    memory = memory.record_read(found.touched, records[i], machine.clock, operands.access.manner)
             if found.is_plain:
                 result[i] = memory.view(number.dtype)[found.offsets // size]
             else:

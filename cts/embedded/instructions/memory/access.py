@@ -173,7 +173,7 @@ def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number,
         if machine.element_accesses is not None:
             machine.element_accesses.read(memory, place)
         if memory.traced:
-            memory.record_read(place, machine.clock.together(machine.mask, manner), machine.clock, manner)
+            memory = memory.record_read(place, machine.clock.together(machine.mask, manner), machine.clock, manner)
         defined = memory.defined_at(place)
         if defined is not None:
             machine.uninitialised[machine.index] = memory.uninitialised(place, defined)
@@ -201,7 +201,7 @@ def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number,
             machine.uninitialised[machine.index] = memory.uninitialised(places, known)
         if memory.traced:
             records = machine.clock.lanes(manner)
-            memory.record_read(places, (records if machine.full else records[machine.mask])[:, None], machine.clock, manner)
+            memory = memory.record_read(places, (records if machine.full else records[machine.mask])[:, None], machine.clock, manner)
     found = memory.view(type_.dtype)[index]
     if known is not None:
         return _partly_loaded(machine, found, np.logical_and.reduce(known, axis=1))

@@ -321,7 +321,8 @@ def _from_memory(translation: Translation, operands: _Operands) -> _Fetch:
             touched = _touched(offsets, number.bytes)
             memory.check_defined(touched)
             if memory.traced:
-                memory.record_read(touched, machine.clock.matrix(instances, manner, whole_workgroup)[instance], machine.clock, manner)
+                record = machine.clock.matrix(instances, manner, whole_workgroup)[instance]
+                memory = memory.record_read(touched, record, machine.clock, manner)
         return load_elements(memory, offsets, number)
 
     return fetch

@@ -43,7 +43,8 @@ def _load(translation: Translation, words: Words) -> Run:
         if memory.checked:
             memory.check_defined(touched)
             if memory.traced:
-                memory.record_read(touched, machine.clock.lanes(access.manner)[places.lanes][:, None], machine.clock, access.manner)
+                records = machine.clock.lanes(access.manner)[places.lanes][:, None]
+                memory = memory.record_read(touched, records, machine.clock, access.manner)
         check_promise(machine, places, access.alignment)
         return vector_of(machine, type_, memory.data[touched].view(dtype))
 

@@ -59,6 +59,7 @@ def kernel(program: Program, spirv: bytes) -> Kernel:
         invocations=shape.invocations,
         draw=shape.draw,
         shader_object=program.shader_object,
+        spare_descriptors=program.spare_descriptors,
     )
 
 

@@ -109,6 +109,10 @@ class Kernel:
         shader_object: the shader object that a Vulkan device makes instead of a compute pipeline (VK_EXT_shader_object); None: a pipeline.
             Other devices need the feature, and run the module.
         rounds: the number of times that a Vulkan device runs each dispatch, each time on the same contents. Other devices run it once.
+        spare_descriptors: descriptors that the pipeline's layout has at each binding beyond those of ``buffers``. The kernel uses none of
+            them. On a Vulkan device each is of another buffer of the kernel than the binding's first one; other devices ignore them.
+        others: further pipelines of the same module, with the same buffers, to which some of the dispatches belong: the dispatches of all
+            run in one submission.
     """
 
     spirv: bytes
@@ -127,6 +131,19 @@ class Kernel:
     draw: Draw | None = None
     shader_object: ShaderObject | None = None
     rounds: int = 1
+    spare_descriptors: int = 0
+    others: tuple[Kernel, ...] = ()
+
+    @property
+    def all(self) -> tuple[Kernel, ...]:
+        """This kernel and the other pipelines of its module."""
+        return (self, *self.others)
+
+    @property
+    def descriptors(self) -> int:
+        """Number of descriptors in the layouts of its descriptor sets."""
+        bound = [slot for slot in self.buffers if slot.binding is not None]
+        return len(bound) + self.spare_descriptors * len({(slot.descriptor_set, slot.binding) for slot in bound})
 
     def local_size_x(self, subgroup_size: int) -> int:
         """Return the local size in x for subgroups of ``subgroup_size`` invocations."""
@@ -135,17 +152,19 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One run of the pipeline.
+    """One run of a pipeline.
 
     Attributes:
         push_constants: ``push_constant_bytes`` bytes; the device fills in addresses.
         contents: the initial contents of each buffer, uint8 arrays of exactly ``BufferSlot.bytes``.
         workgroups: number of workgroups in x, y, z; 1 for a draw.
+        pipeline: index of the pipeline in ``Kernel.all``.
     """
 
     push_constants: bytes
     contents: tuple[np.ndarray, ...]
     workgroups: tuple[int, int, int] = (1, 1, 1)
+    pipeline: int = 0
 
 
 Where = Literal["read-only", "before", "after"]

@@ -1,4 +1,4 @@
-"""The stages that run a kernel, and the draws that run one outside compute."""
+"""The stages that run a kernel, and the draws and traces of rays that run one outside compute."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from math import isqrt
 from typing import Literal
 
-DrawnStage = Literal["fragment", "vertex"]
+DrawnStage = Literal["fragment", "vertex", "raygen"]
+"""A stage outside compute. A command that traces rays runs ray generation shaders; it counts as a draw here."""
+
 Stage = Literal["compute", DrawnStage]
 
 ShaderObject = Literal["spirv", "binary", "in_turn"]
@@ -21,7 +23,8 @@ class Draw:
     Attributes:
         stage: the stage that runs the kernel.
         width, height: in the fragment stage, fragments along x and y; the invocation of fragment (x, y) has the index y * width + x. In the
-            vertex stage, ``width`` vertices with the index VertexIndex, and a ``height`` of 1.
+            vertex stage, ``width`` vertices with the index VertexIndex, and a ``height`` of 1. In the raygen stage, ``width`` invocations
+            with the index LaunchId.x, and a ``height`` of 1.
     """
 
     stage: DrawnStage
@@ -39,7 +42,7 @@ def draw_of(stage: Stage, invocations: int) -> Draw | None:
     high."""
     if stage == "compute":
         return None
-    if stage == "vertex":
+    if stage != "fragment":
         return Draw(stage, invocations)
     width = next(width for width in range(isqrt(invocations), 0, -1) if invocations % width == 0)
     return Draw(stage, width, invocations // width)

@@ -208,7 +208,8 @@ def _beyond_columns(state: State, operation: CooperativeVectorMatMul) -> None:
     def matrix(state: State, given: MatrixInMemory, rows: int, _: int) -> MatrixValue:
         component = interpretation_value(given.interpretation).component
         offsets = matrix_offsets(state, given, rows, columns, vector_layout_value(given.layout))
-        return MatrixValue(component, state.memories[given.array.name].load(offsets, component))
+        memory = state.memories[given.array.name]
+        return MatrixValue(component, memory.load(memory.held(offsets, component.bytes), component))
 
     operands = operands_of(state, operation, matrix=matrix)
     vector = unpacked(state.matrices[operation.input.name], interpretation, columns)
@@ -230,9 +231,10 @@ def _padding_read(multiple: int) -> Substitute:
         assert given.stride is not None, "a matrix whose rows or columns are contiguous has a stride"
         step_ = state.scalar(given.stride).astype(np.int64)[:, None, None]
         places = offsets[:, :, :1] + further * (component.bytes if layout is VectorMatrixLayout.ROW_MAJOR else step_)
-        # Nothing is read beyond the buffer.
-        inside = places <= len(memory.contents) - component.bytes
-        numbers = values(memory.load(np.where(inside, places, 0), component), component)
+        # Nothing is read beyond the buffer, or beyond the bytes of it that the case has.
+        held = places if memory.array.windows is None else memory.array.windows.held(places)
+        inside = (held >= 0) & (held <= len(memory.contents) - component.bytes)
+        numbers = values(memory.load(np.where(inside, held, 0), component), component)
         _give(state, operation, operands, (inside & ~np.isfinite(numbers)).any(axis=2))
 
     return step
@@ -266,7 +268,8 @@ def _tight(state: State, operation: CooperativeVectorMatMul) -> None:
         shape = (rows, columns) if layout is VectorMatrixLayout.ROW_MAJOR else (columns, rows)
         places = np.arange(rows * columns, dtype=np.int64).reshape(shape) * component.bytes
         offsets = first[:, None, None] + (places if layout is VectorMatrixLayout.ROW_MAJOR else places.T)
-        return MatrixValue(component, state.memories[given.array.name].load(offsets, component))
+        memory = state.memories[given.array.name]
+        return MatrixValue(component, memory.load(memory.held(offsets, component.bytes), component))
 
     _give(state, operation, operands_of(state, operation, matrix=matrix))
 

@@ -87,6 +87,7 @@ CAPABILITY_FEATURES: Mapping[int, tuple[Alternatives, ...]] = MappingProxyType(
         Capability.CooperativeMatrixGetCoordinateEXT: _one("cooperativeMatrixGetCoordinate"),
         Capability.CooperativeVectorNV: _one("cooperativeVector"),
         Capability.CooperativeVectorTrainingNV: _one("cooperativeVectorTraining"),
+        Capability.RayTracingKHR: _one("rayTracingPipeline", "bufferDeviceAddress"),
         Capability.CooperativeMatrixConversionQCOM: (_MATRIX, *_one("cooperativeMatrixConversion")),
     }
 )
@@ -156,6 +157,7 @@ SPIRV_EXTENSIONS: Mapping[str, str] = MappingProxyType(
         "SPV_KHR_float_controls2": "VK_KHR_shader_float_controls2",
         "SPV_EXT_shader_atomic_float_add": "VK_EXT_shader_atomic_float",
         "SPV_EXT_shader_atomic_float16_add": "VK_EXT_shader_atomic_float2",
+        "SPV_KHR_ray_tracing": "VK_KHR_ray_tracing_pipeline",
         "SPV_NV_shader_atomic_fp16_vector": "VK_NV_shader_atomic_float16_vector",
     }
 )
@@ -164,9 +166,9 @@ SPIRV_EXTENSIONS: Mapping[str, str] = MappingProxyType(
 STORES_IN_STAGE: Mapping[Stage, str] = MappingProxyType(
     {"fragment": "fragmentStoresAndAtomics", "vertex": "vertexPipelineStoresAndAtomics"}
 )
-"""Stage -> the feature that lets it write to storage buffers."""
+"""Stage -> the feature that lets it write to storage buffers; ray generation and compute shaders need none."""
 
-STAGE_BITS: Mapping[Stage, int] = MappingProxyType({"vertex": 0x1, "fragment": 0x10, "compute": 0x20})
+STAGE_BITS: Mapping[Stage, int] = MappingProxyType({"vertex": 0x1, "fragment": 0x10, "compute": 0x20, "raygen": 0x100})
 """Stage -> its VkShaderStageFlagBits."""
 
 QUEUE_GRAPHICS = 0x1

@@ -157,7 +157,7 @@ class Device(Judge, Protocol):
         ...
 
     def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
-        """Run all dispatches on one pipeline, in order. Each sees only its own buffer contents.
+        """Run all dispatches in order, each on its pipeline of the kernel. Each sees only its own buffer contents.
 
         Raises:
             DeviceFailure: one of its subclasses below.
@@ -255,8 +255,11 @@ class TellsOfCode(Protocol):
 class WalksBack(Protocol):
     """A device that tells how machine code made an element. Only devices with a description that is ``modelled`` do."""
 
-    def walk(self, kernel: Kernel, dispatch: Dispatch, place: ElementPlace) -> MachineWalk | None:
+    def walk(self, kernel: Kernel, dispatch: Dispatch, place: ElementPlace, number: int = 0) -> MachineWalk | None:
         """Run a dispatch once more, and return the way back from an element; None if the device cannot tell.
+
+        Args:
+            number: how many dispatches the run had before it; a device whose orders of waves derive from it uses the same order.
 
         Raises:
             DeviceFailure: one of its subclasses below.

@@ -166,14 +166,14 @@ class IsolatedDevice:
         """
         return cast(Listings, self._ask(("listings", kernel), "listings"))
 
-    def walk(self, kernel: Kernel, dispatch: Dispatch, place: ElementPlace) -> MachineWalk | None:
+    def walk(self, kernel: Kernel, dispatch: Dispatch, place: ElementPlace, number: int = 0) -> MachineWalk | None:
         """Ask the child how machine code made an element; see WalksBack.walk.
 
         Raises:
             DeviceError: it cannot be opened.
             DeviceFailure: one of its subclasses, including DeviceCrash and DeviceTimeout.
         """
-        return cast(MachineWalk | None, self._ask(("walk", kernel, dispatch, place), "walk"))
+        return cast(MachineWalk | None, self._ask(("walk", kernel, dispatch, place, number), "walk"))
 
     def ask(self, call: PropertyCall) -> PropertyAnswer:
         """Make a property query in the child; see AnswersQueries.ask.

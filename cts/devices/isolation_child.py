@@ -106,8 +106,8 @@ class _Requests:
     def on_listings(self, kernel: Any) -> Any:
         return self.device.listings(kernel) if isinstance(self.device, TellsOfCode) else {}
 
-    def on_walk(self, kernel: Any, dispatch: Any, place: Any) -> Any:
-        return self.device.walk(kernel, dispatch, place) if isinstance(self.device, WalksBack) else None
+    def on_walk(self, kernel: Any, dispatch: Any, place: Any, number: int) -> Any:
+        return self.device.walk(kernel, dispatch, place, number) if isinstance(self.device, WalksBack) else None
 
     def on_ask(self, call: Any) -> Any:
         assert isinstance(self.device, AnswersQueries), f"{type(self.device).__name__} has no property commands"

@@ -102,7 +102,7 @@ class Sizes(NamedTuple):
             None, ``subgroups`` times the subgroup size.
         subgroups, invocations, push_constant_bytes: see Kernel.
         shared: an upper bound of the workgroup memory in bytes.
-        descriptors: number of buffers with a binding.
+        descriptors: number of descriptors in the pipeline's layout.
         bytes: size of the largest one.
     """
 
@@ -316,7 +316,7 @@ def _sizes(kernel: Kernel, module: ModuleNeeds, known: Mapping[int, int]) -> Siz
         kernel.invocations,
         kernel.push_constant_bytes,
         module.workgroup_bytes(known),
-        len(bound),
+        kernel.descriptors,
         max((slot.bytes for slot in bound), default=0),
     )
 

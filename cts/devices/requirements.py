@@ -216,8 +216,10 @@ def _local_size(needs: ModuleNeeds, specialization: Mapping[int, int]) -> tuple[
 
 
 def _draw(draw: Draw, needs: ModuleNeeds, device: IndexedDescription) -> Iterator[Reason]:
-    """Yield what is missing for a draw: a graphics queue, or cooperative matrices in its stage (VUID 08985 of RuntimeSpirv)."""
-    if not device.limit("queueFlags") & QUEUE_GRAPHICS:
+    """Yield what is missing for a draw: a graphics queue, or cooperative matrices in its stage (VUID 08985 of RuntimeSpirv).
+
+    A compute queue can trace rays."""
+    if draw.stage != "raygen" and not device.limit("queueFlags") & QUEUE_GRAPHICS:
         yield Reason(Code.MISSING_PROPERTY.of("queueFlags"), "a queue that computes and draws")
     name = "cooperativeMatrixSupportedStages"
     if needs.matrices and not device.limit(name) & STAGE_BITS[draw.stage]:
@@ -292,7 +294,7 @@ def _pipeline_features(kernel: Kernel, needs: ModuleNeeds, device: IndexedDescri
     wanted["shaderObject"] = kernel.shader_object is not None
     # The commands that convert a matrix to one of the device's own layouts take device addresses.
     wanted["bufferDeviceAddress"] = any(slot.opaque is not None and slot.opaque.command == "device" for slot in kernel.buffers)
-    if kernel.draw is not None:
+    if kernel.draw is not None and kernel.draw.stage in STORES_IN_STAGE:
         wanted[STORES_IN_STAGE[kernel.draw.stage]] = any(slot.written for slot in kernel.buffers)
     wanted |= dict.fromkeys(("cooperativeMatrixRobustBufferAccess", "robustBufferAccess2", "pipelineRobustness"), kernel.robust)
     yield from (_feature(name) for name, asked in wanted.items() if asked and name not in device.features)
@@ -324,7 +326,7 @@ def _required_size(kernel: Kernel, device: IndexedDescription) -> Iterator[Reaso
 def _limits(kernel: Kernel, device: IndexedDescription) -> Iterator[Reason]:
     wanted = (
         ("maxPushConstantsSize", kernel.push_constant_bytes),
-        ("maxPerStageDescriptorStorageBuffers", sum(slot.binding is not None for slot in kernel.buffers)),
+        ("maxPerStageDescriptorStorageBuffers", kernel.descriptors),
     )
     yield from (_beyond(name, need, device.limit(name)) for name, need in wanted if need > device.limit(name))
     yield from (_beyond(name, need, device.limit(name), " bytes") for name, need in _memory(kernel, device) if need > device.limit(name))

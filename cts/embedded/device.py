@@ -85,7 +85,7 @@ class EmbeddedDevice:
         layouts = MatrixLayouts(seed_of(self._description.name))
         self._settings = Settings(mapping, strict, limits, faults, frozenset(tolerated), observations, choices, layouts)
         self._handlers = handlers_with(faults)
-        self._pipeline: Pipeline | None = None
+        self._pipelines: tuple[Pipeline, ...] = ()
         self._converter = MatrixConverter(self._description, layouts, strict, faults)
         self.warnings: tuple[str, ...] = ()
         self.last_steps: dict[str, float] = {}
@@ -111,18 +111,20 @@ class EmbeddedDevice:
             DeviceTimeout: the kernel does not end within the limit of steps.
             OutOfMemory: the kernel's values would take more memory than the limit.
         """
-        pipeline, self._pipeline = self._pipeline, None
+        pipelines, self._pipelines = self._pipelines, ()
         self.last_steps, self.warnings = {}, ()
         with self._step(Step.PIPELINE):
-            if pipeline is None or pipeline.kernel is not kernel:
-                subgroup_size = kernel.required_subgroup_size or self._description.subgroup_size
-                pipeline = Pipeline(kernel, subgroup_size, self._settings, self._handlers)
+            if not pipelines or pipelines[0].kernel is not kernel:
+                pipelines = tuple(map(self._made, kernel.all))
         with self._step(Step.DISPATCH):
-            outcomes = [pipeline.run(dispatch) for dispatch in dispatches]
-        self.warnings = pipeline.warnings
+            outcomes = [pipelines[dispatch.pipeline].run(dispatch) for dispatch in dispatches]
+        self.warnings = tuple(dict.fromkeys(warning for pipeline in pipelines for warning in pipeline.warnings))
         # Do not keep a pipeline that stopped halfway.
-        self._pipeline = pipeline
+        self._pipelines = pipelines
         return outcomes
+
+    def _made(self, kernel: Kernel) -> Pipeline:
+        return Pipeline(kernel, kernel.required_subgroup_size or self._description.subgroup_size, self._settings, self._handlers)
 
     @contextmanager
     def _step(self, step: Step) -> Iterator[None]:
@@ -148,6 +150,6 @@ class EmbeddedDevice:
         return self._converter.convert(call)
 
     def close(self) -> tuple[Finding, ...]:
-        """Forget the last pipeline. The device holds nothing else."""
-        self._pipeline = None
+        """Forget the last pipelines. The device holds nothing else."""
+        self._pipelines = ()
         return ()

@@ -25,7 +25,7 @@ from cts.verdict.elements import scatter
 from cts.verdict.expected import Expected, Interval, OneOf, ValueSet
 from generators.casebook import Case, build
 from generators.dispatch import kernel
-from generators.errors import NotExpressible
+from generators.errors import Lack, NotExpressible
 from generators.glsl.compile import FILE_ENDINGS
 from generators.kernel import Kernel, OpaqueSlot, Outcome
 from generators.numerics.formats import values
@@ -114,15 +114,25 @@ def write_arrangement(
         write_text(folder / README, _readme(id_, again, front_end, description, grounds, without, amber))
 
 
+def _runs(plan: Arrangement, spirv: bytes) -> list[Run]:
+    """Return the runs of a program that repeats the case.
+
+    Raises:
+        NotExpressible: the case has one submission with several pipelines.
+    """
+    if plan.programs[0].in_turn:
+        raise NotExpressible(Lack.PROGRAM_PIPELINE, "its pipelines run their dispatches in turn, in one submission")
+    return [Run(name, kernel(program, spirv), one) for name, program, one in zip(names(plan), plan.programs, plan.dispatches, strict=True)]
+
+
 def _write_program(id_: str, grounds: Grounds, plan: Arrangement, spirv: bytes, folder: Path) -> str:
     """Write the C program. Return why there is none; empty if there is one."""
-    runs = [Run(name, kernel(program, spirv), one) for name, program, one in zip(names(plan), plan.programs, plan.dispatches, strict=True)]
     about = [part for line in grounds.rules for part in ("", *wrap(line, _COMMENT_WIDTH))]
     try:
         for name, expected in zip(names(plan), plan.expected, strict=True):
             text = element_sets.HEADING + "".join(f"{line}\n" for line in element_sets.lines(expected))
             (folder / name / "expected" / element_sets.FILE).write_text(text, encoding="utf-8")
-        (folder / PROGRAM).write_text(c_program(id_, about, runs, grounds.disputed), encoding="utf-8")
+        (folder / PROGRAM).write_text(c_program(id_, about, _runs(plan, spirv), grounds.disputed), encoding="utf-8")
     except NotExpressible as why:
         return str(why)
     return ""
@@ -130,10 +140,9 @@ def _write_program(id_: str, grounds: Grounds, plan: Arrangement, spirv: bytes, 
 
 def _write_script(id_: str, plan: Arrangement, spirv: bytes, folder: Path) -> str:
     """Write the AmberScript. Return why there is none; empty if there is one."""
-    runs = [Run(name, kernel(program, spirv), one) for name, program, one in zip(names(plan), plan.programs, plan.dispatches, strict=True)]
     try:
         expected = [element_sets.lines(one) for one in plan.expected]
-        (folder / SCRIPT).write_text(amber_script(id_, runs, expected), encoding="utf-8")
+        (folder / SCRIPT).write_text(amber_script(id_, _runs(plan, spirv), expected), encoding="utf-8")
     except NotExpressible as why:
         return str(why)
     return ""
@@ -230,6 +239,7 @@ def describe(id_: str, built: Kernel, plan: Arrangement) -> dict[str, Any]:
         "module": "module.spv",
         "entry_point": built.entry_point,
         **_pipeline(built),
+        **({"submission": _IN_TURN} if plan.programs[0].in_turn else {}),
         "dispatches": [
             {
                 "subcase": subcase.name,
@@ -275,6 +285,7 @@ def _pipeline(built: Kernel) -> dict[str, Any]:
             }
             for slot in built.buffers
         ],
+        **({"spare_descriptors": built.spare_descriptors} if built.spare_descriptors else {}),
         **({} if built.shader_object is None else {"shader_object": _SHADER_OBJECTS[built.shader_object]}),
         **(
             {"pipeline_cache": "make the pipeline a second time, with a cache that has the first one's data, and run that"}
@@ -301,6 +312,8 @@ def _invocations(built: Kernel) -> dict[str, Any]:
     }
 
 
+_IN_TURN = "record the first dispatch of each pipeline, then the second of each, and so on in one command buffer; submit it once"
+
 _SHADER_OBJECTS: Mapping[ShaderObject, str] = {
     "spirv": "make a shader object instead of the pipeline (vkCreateShadersEXT), and bind that",
     "binary": "make a shader object and, from its binary code (vkGetShaderBinaryDataEXT), another one; bind that instead of a pipeline",
@@ -310,6 +323,7 @@ _SHADER_OBJECTS: Mapping[ShaderObject, str] = {
 _DRAWS: Mapping[DrawnStage, str] = {
     "fragment": "draw one triangle that covers a viewport of this size, in a render pass without attachments",
     "vertex": "draw a list of this many points with rasterizerDiscardEnable",
+    "raygen": "trace this many rays (vkCmdTraceRaysKHR) with a pipeline whose only shader is the ray generation shader",
 }
 
 

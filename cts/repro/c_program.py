@@ -154,6 +154,8 @@ def _refuse(runs: Sequence[Run]) -> None:
         raise NotExpressible(
             Lack.PROGRAM_PIPELINE, "it draws with a pipeline cache, a shader object or robust access, which the C program does not support"
         )
+    if first.draw is not None and first.draw.stage == "raygen":
+        raise NotExpressible(Lack.PROGRAM_PIPELINE, "it is a ray generation shader, and the C program makes no ray tracing pipelines")
     if any(slot.opaque is not None for slot in first.buffers):
         raise NotExpressible(
             Lack.PROGRAM_MATRICES, "it has matrices in a layout that the device chooses, and the C program cannot convert them"

@@ -22,7 +22,7 @@ TIMEOUT_SECONDS = 60
 _TESTED = "16.6"
 """The version that the suite is tested with. Older versions lack some of the extensions that shaders use."""
 
-FILE_ENDINGS: Mapping[Stage, str] = MappingProxyType({"compute": "comp", "fragment": "frag", "vertex": "vert"})
+FILE_ENDINGS: Mapping[Stage, str] = MappingProxyType({"compute": "comp", "fragment": "frag", "vertex": "vert", "raygen": "rgen"})
 """By stage, the suffix that glslang expects in file names."""
 
 _ERROR = re.compile(r"^ERROR: \S*?:(\d+): (.*)$", re.MULTILINE)

@@ -72,7 +72,7 @@ def inputs_and_outputs(program: Program) -> tuple[str, ...]:
             return (f"layout({_local_size(program)}) in;",)
         case "vertex":
             return ("out gl_PerVertex {", "    float gl_PointSize;", "};")
-        case "fragment":
+        case "fragment" | "raygen":
             return ()
 
 

@@ -99,6 +99,8 @@ def emit(program: Program) -> str:
     shader = Shader(program)
     if program.shape.stage == "vertex":
         shader.line("gl_PointSize = 1.0;")
+    if program.shape.stage == "raygen":
+        shader.require("GL_EXT_ray_tracing")
     declare_variables(shader)
     shader.emit(program.operations)
     check_transpositions(shader)

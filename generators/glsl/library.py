@@ -18,7 +18,7 @@ from generators.stages import Stage
 _NAMES = ("libshaderc.so.1", "libshaderc_shared.so.1", "libshaderc_shared.so")
 """File names of the library on Debian and in the Vulkan SDK."""
 
-_SHADER_KINDS: Mapping[Stage, int] = MappingProxyType({"vertex": 0, "fragment": 1, "compute": 2})
+_SHADER_KINDS: Mapping[Stage, int] = MappingProxyType({"vertex": 0, "fragment": 1, "compute": 2, "raygen": 14})
 _TARGET_VULKAN = 0
 _VULKAN_1_3 = (1 << 22) | (3 << 12)
 _SUCCESS = 0

@@ -6,7 +6,7 @@ Nontemporal; ``buffer_reference_align`` into Aligned.
 
 An access without memory operands is private. Arrays through which invocations pass data across a barrier are an exception: one invocation
 sees the writes of another only if both accesses are non-private (Vulkan memory model). ``shared`` arrays are always non-private; buffers
-are declared ``workgroupcoherent``.
+are declared ``workgroupcoherent``. So are buffers with elements that invocations access both by atomics and without.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from generators.errors import Lack, NotExpressible
-from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd
+from generators.program.arrays import ArrayLoad, ArrayStore, AtomicAdd, AtomicOr
 from generators.program.cooperative_vectors import VECTOR_ALIGNMENT, CooperativeVectorLoad, CooperativeVectorStore
 from generators.program.load_store import MatrixLoad, MatrixStore, guaranteed_alignment, layout_value
 from generators.program.memory import Array
@@ -67,16 +67,18 @@ def qualify(array: Array, operations: Sequence[Operation]) -> Qualification:
         raise NotExpressible(
             Lack.ACCESS_OPERANDS, f"GLSL qualifies arrays, not accesses, and the accesses to '{array.name}' differ in memory operands"
         )
-    return Qualification(wanted.pop() if wanted else (), _alignment(array, found))
+    return Qualification(wanted.pop() if wanted else unstated, _alignment(array, found))
 
 
 def _is_handed_over(array: Array, operations: Sequence[Operation], matrix_accesses: int) -> bool:
     """Tell whether one invocation may write a buffer that another reads, with a barrier between them. Accesses to single elements alone do
-    not count: each element always belongs to the same invocation."""
-    if array.storage is StorageClass.WORKGROUP or array.role == "input" or not matrix_accesses:
+    not count, unless atomics access these as well: each element always belongs to the same invocation."""
+    if array.storage is StorageClass.WORKGROUP or array.role == "input":
         return False
     everything = list(flattened(operations))
     elements = sum(isinstance(operation, ArrayLoad | ArrayStore) and array == operation.array for operation in everything)
+    if not matrix_accesses:
+        return elements > 0 and any(isinstance(operation, AtomicAdd | AtomicOr) and array == operation.array for operation in everything)
     return matrix_accesses + elements > 1 and any(isinstance(operation, Barrier | AtomicAdd) for operation in everything)
 
 

@@ -84,6 +84,8 @@ def _draw_invocation(shader: Shader) -> str:
         raise GeneratorError(Rule.STAGE, "an invocation of a compute shader is in a dispatch and not in a draw; give WorkgroupShape.stage")
     if draw.stage == "vertex":
         return "uint(gl_VertexIndex)"
+    if draw.stage == "raygen":
+        return "gl_LaunchIDEXT.x"
     return f"min(uint(gl_FragCoord.y) * {draw.width}u + uint(gl_FragCoord.x), {draw.invocations - 1}u)"
 
 

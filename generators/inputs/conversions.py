@@ -283,14 +283,17 @@ def chained(steps: Sequence[Step], count: int, rng: np.random.Generator) -> np.n
     types = [source, *(step.target for step in steps)]
     if not any(type_.is_float for type_ in types):
         return np.frombuffer(rng.bytes(count * source.bytes), source.bits_dtype)
-    high = min(largest_finite(t) / 2 if t.is_float else 2.0 ** (t.bits - 1 - t.is_signed) for t in types)
+    # Unsigned integers have their top bit, and room for the rounding of floats.
+    high = min(largest_finite(t) / 2 if t.is_float else 0.75 * 2.0 ** (t.bits - t.is_signed) for t in types)
     low = -high if all(t.is_float or t.is_signed for t in types) else 0.0
     if source.bits == 8:
         every = np.arange(256, dtype=np.uint8)
         values = numbers(every, source, source.is_signed).astype(np.float64)
         bits = every[plain(every, source) & (values >= low) & (values <= high)]
     elif source.is_float:
-        magnitudes = _spread(-6, math.frexp(high)[1] - 1, count, rng)
+        # A quarter is in the top octave, whose numbers have the most bits.
+        top_octave = high * (1 + rng.random(count)) / 2
+        magnitudes = np.where(rng.integers(0, 4, count) == 0, top_octave, _spread(-6, math.frexp(high)[1] - 1, count, rng))
         bits = _float_bits(magnitudes * (rng.choice(np.array([-1.0, 1.0]), count) if low < 0 else 1.0), source)
     else:
         top = min(int(high), (1 << 62) - 1)

@@ -21,6 +21,10 @@ CACHES: Mapping[str, bool] = MappingProxyType({"none": False, "round_trip": True
 """Whether pipelines are made from the data of a pipeline cache that has them already."""
 
 
+SUBMISSIONS: Mapping[str, bool] = MappingProxyType({"apart": False, "in_turn": True})
+"""Whether the pipelines of a module run their dispatches in turn, in one submission."""
+
+
 @dataclass(frozen=True)
 class Varying(Generic[T]):
     """The values of a parameter in the pipelines of one module.
@@ -84,9 +88,9 @@ def pipeline_labels(parameters: Mapping[str, Varying[Any]]) -> list[str]:
     return [",".join(f"{name}={parameter.word(pipeline)}" for name, parameter in named) for pipeline in range(count)]
 
 
-def together(programs: Sequence[Program]) -> Program:
-    """Return one program together with the others that share its module."""
-    return replace(programs[0], others=tuple(programs[1:]))
+def together(programs: Sequence[Program], in_turn: bool = False) -> Program:
+    """Return one program together with the others that share its module. ``in_turn``: whether they run in one submission."""
+    return replace(programs[0], others=tuple(programs[1:]), in_turn=in_turn)
 
 
 def default_among(candidates: Sequence[int], taken: Sequence[int]) -> int:

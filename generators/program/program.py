@@ -62,8 +62,11 @@ class Program:
         workgroups: workgroups dispatched in x, y and z.
         shape: how the subgroups of a workgroup are arranged and requested.
         label: the differences from the other programs of its module; empty if there are none.
-        others: programs of the same module that differ in the values of specialization constants, in data and in the local size: each is a
-            separate pipeline, and the case includes its subcases.
+        others: programs of the same module that differ in the values of specialization constants, in data, in spare descriptors and in
+            the local size: each is a separate pipeline, and the case includes its subcases.
+        in_turn: whether the pipelines of this program and the others run their dispatches in turn, in one submission. Only the first
+            program of a module says so.
+        spare_descriptors: descriptors that the pipeline's layout has at each binding beyond those of the module.
         pipeline_cache: whether the pipeline goes through a pipeline cache's data and back before it runs.
         shader_object: the shader object made instead of a pipeline, see generators.kernel.Kernel; None: a pipeline.
         policy: why a verdict of this program depends on a policy of the suite and not on the specification alone; empty if it does not.
@@ -87,6 +90,8 @@ class Program:
     variables: tuple[Variable, ...] = ()
     label: str = ""
     others: tuple[Program, ...] = ()
+    in_turn: bool = False
+    spare_descriptors: int = 0
     pipeline_cache: bool = False
     shader_object: ShaderObject | None = None
     float_controls: tuple[FloatControl, ...] = ()

@@ -209,6 +209,9 @@ class Module:
         """End an entry point of another stage as ``end_entry_point`` does."""
         if stage == "vertex":
             self._end_entry_point(name, ExecutionModel.Vertex, [])
+        elif stage == "raygen":
+            self.require(Capability.RayTracingKHR)
+            self._end_entry_point(name, ExecutionModel.RayGenerationKHR, [])
         else:
             self._end_entry_point(name, ExecutionModel.Fragment, [(Op.ExecutionMode, ExecutionMode.OriginUpperLeft)])
 

@@ -106,6 +106,10 @@ def _draw_invocation(shader: Shader, result: int) -> None:
     if draw.stage == "vertex":
         module.value(Op.CopyObject, u32, shader.built_in(BuiltIn.VertexIndex, "gl_VertexIndex"), result=result)
         return
+    if draw.stage == "raygen":
+        launch = shader.built_in(BuiltIn.LaunchIdKHR, "gl_LaunchIDEXT")
+        module.value(Op.CompositeExtract, u32, launch, 0, result=result)
+        return
     f32, place = scalar(module, COMPONENT_TYPES["f32"]), shader.built_in(BuiltIn.FragCoord, "gl_FragCoord")
     x, y = (module.value(Op.ConvertFToU, u32, module.value(Op.CompositeExtract, f32, place, axis)) for axis in range(2))
     before = module.value(Op.IMul, u32, y, shader.u32(draw.width))

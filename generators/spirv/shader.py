@@ -263,12 +263,12 @@ class Shader:
         return self.module.once(("cooperative vector", type_.component.name, count), lambda: cooperative_vector(self.module, type_, count))
 
     def built_in(self, which: BuiltIn, name: str) -> int:
-        """Load a u32 that the environment provides (three u32 for WorkgroupId and NumWorkgroups, four f32 for FragCoord)."""
+        """Load a u32 that the environment provides (three u32 for WorkgroupId, NumWorkgroups and LaunchId, four f32 for FragCoord)."""
         module = self.module
         type_ = scalar(module, U32)
         if which is BuiltIn.FragCoord:
             type_ = module.type(Op.TypeVector, scalar(module, COMPONENT_TYPES["f32"]), 4)
-        if which in (BuiltIn.WorkgroupId, BuiltIn.NumWorkgroups):
+        if which in (BuiltIn.WorkgroupId, BuiltIn.NumWorkgroups, BuiltIn.LaunchIdKHR):
             type_ = module.type(Op.TypeVector, type_, 3)
         if which in (BuiltIn.SubgroupId, BuiltIn.NumSubgroups, BuiltIn.SubgroupSize, BuiltIn.SubgroupLocalInvocationId):
             module.require(Capability.GroupNonUniform)

@@ -81,6 +81,12 @@ def test_scalars_that_keep_the_default_of_their_specialization_constant(profile)
 
 
 @pytest.mark.parametrize("profile", TODAY)
+@pytest.mark.parametrize("storage", ["storage_buffer", "physical_storage_buffer"])
+def test_types_and_strides_that_keep_the_defaults_of_their_specialization_constants(profile, storage):
+    assert noticed("specialization", Defaults(load_profile(profile), strict=False), storage=storage)
+
+
+@pytest.mark.parametrize("profile", TODAY)
 @pytest.mark.parametrize(("component", "use"), [("u8", "a"), ("u8", "b"), ("u32", "acc")])
 @pytest.mark.parametrize(
     ("op", "result"),

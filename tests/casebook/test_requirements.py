@@ -25,7 +25,7 @@ def test_the_suites_requirements_are_complete() -> None:
         "SPV_KHR_cooperative_matrix": 95,
         "SPV_NV_cooperative_matrix2": 90,
         "SPV_NV_cooperative_matrix_decode_vector": 23,
-        "SPV_NV_cooperative_vector": 101,
+        "SPV_NV_cooperative_vector": 102,
         "SPV_NV_tensor_addressing": 39,
         "SPV_QCOM_cooperative_matrix_conversion": 36,
         "SPV_EXT_cooperative_matrix_maintenance1": 49,

@@ -1,9 +1,10 @@
-"""Kernels of vertex and fragment shaders, on the embedded device and on a Vulkan driver if there is one."""
+"""Kernels of vertex, fragment and ray generation shaders, on the embedded device and on a Vulkan driver if there is one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -95,19 +96,19 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     device.close()
 
 
-@pytest.mark.parametrize("stage", ["fragment", "vertex"])
+@pytest.mark.parametrize("stage", get_args(DrawnStage))
 def test_each_invocation_of_a_draw_has_its_number(device: Device, stage: DrawnStage) -> None:
     for count in COUNTS:
         check(device, stage, count)
 
 
-@pytest.mark.parametrize("stage", ["fragment", "vertex"])
+@pytest.mark.parametrize("stage", get_args(DrawnStage))
 def test_buffers_by_their_addresses(device: Device, stage: DrawnStage) -> None:
     check(device, stage, 33, StorageClass.PHYSICAL_STORAGE_BUFFER)
 
 
 @pytest.mark.skipif(find_glslang() is None, reason="no glslang")
-@pytest.mark.parametrize("stage", ["fragment", "vertex"])
+@pytest.mark.parametrize("stage", get_args(DrawnStage))
 def test_modules_of_glslang(device: Device, stage: DrawnStage) -> None:
     check(device, stage, 33, front_end="glsl")
 
@@ -116,6 +117,7 @@ def test_fragments_fill_a_rectangle_that_is_nearly_a_square() -> None:
     draws = [draw_of("fragment", count) for count in COUNTS]
     assert draws == [Draw("fragment", w, h) for w, h in ((4, 8), (1, 1), (1, 7), (3, 11), (8, 8), (10, 20))]
     assert draw_of("vertex", 200) == Draw("vertex", 200)
+    assert draw_of("raygen", 200) == Draw("raygen", 200)
     assert draw_of("compute", 200) is None
 
 
@@ -135,6 +137,14 @@ def test_what_a_draw_needs(profile: dict[str, object], code: str) -> None:
     reason = embedded(**profile).missing(built)
     assert reason is not None
     assert reason.code == code
+
+
+def test_what_a_ray_generation_shader_needs() -> None:
+    built, _, _ = work(program("raygen", 7), 7)
+    whole = load_profile("universal")
+    reason = embedded(features=whole.features - {"rayTracingPipeline"}, limits={"queueFlags": 0x6}).missing(built)
+    assert reason is not None
+    assert reason.code == "missing.feature.rayTracingPipeline"
 
 
 def test_a_module_of_another_stage_is_stopped() -> None:
@@ -162,5 +172,8 @@ def test_the_modules_say_their_stage() -> None:
     text = disassemble(emit(program("vertex", 7)))
     assert "OpEntryPoint Vertex %main" in text
     assert "BuiltIn PointSize" in text
+    text = disassemble(emit(program("raygen", 7)))
+    assert "OpEntryPoint RayGenerationKHR %main" in text
+    assert "BuiltIn LaunchId" in text
     assert "gl_FragCoord.y) * 1u" in glsl(program("fragment", 7))
     assert "local_size" not in glsl(program("vertex", 7))

@@ -124,16 +124,17 @@ KERNEL = Kernel(
     specialization=(Specialization(3, COMPONENT_TYPES["bf16"], 2**64 - 1),),
     draw=Draw("fragment", 4, 2),
     shader_object="in_turn",
+    others=(Kernel(b"", (), spare_descriptors=2),),
 )
 
 
 def test_a_kernel_arrives_as_it_was_sent():
     KERNEL.buffers[1].windows.places()
     kernel, (dispatch,) = _received(
-        "run", (KERNEL, (Dispatch(b"\1", (np.arange(8, dtype=np.uint8)[::2],), (1, 2, 3)),)), REQUESTS["run"].arguments
+        "run", (KERNEL, (Dispatch(b"\1", (np.arange(8, dtype=np.uint8)[::2],), (1, 2, 3), 1),)), REQUESTS["run"].arguments
     )
     assert kernel == KERNEL
-    assert (dispatch.push_constants, dispatch.workgroups) == (b"\1", (1, 2, 3))
+    assert (dispatch.push_constants, dispatch.workgroups, dispatch.pipeline) == (b"\1", (1, 2, 3), 1)
     np.testing.assert_array_equal(dispatch.contents[0], [0, 2, 4, 6])
 
 

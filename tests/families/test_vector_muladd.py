@@ -8,8 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cts.defects.known import known_defects
 from cts.devices.device import VectorRow
 from cts.devices.holder import DeviceHolder
+from cts.diagnosis.shown import changes, prepared
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.faults import Fault, Faults
 from cts.embedded.instructions.vectors.cooperative_vector_matmul import converted_input
@@ -19,7 +21,7 @@ from cts.embedded.profile import load_profile
 from cts.engine.runner import judge
 from cts.engine.selection import device_rows
 from cts.verdict.verdict import Verdict
-from generators.casebook import Tier, expand, find_case
+from generators.casebook import Tier, build, expand, find_case
 from generators.families.nv_cooperative_vector.vector_muladd import Parameters
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.spirv.enumerants import Op
@@ -199,6 +201,17 @@ def test_a_multiply_that_reads_padding_fails(size: str, multiple: int) -> None:
     with np.errstate(invalid="ignore"):
         result = judged(id_, over_padding(id_, multiple))
     assert (result.verdict, result.code) == (Verdict.FAIL, "fail.value")
+
+
+FAR = "vector_muladd[row:f16.f16.f16.f16.f16/first:beyond]"
+
+
+def test_the_diagnosis_names_reads_of_the_padding_of_a_matrix_far_from_the_start() -> None:
+    """The case has only a few windows of its buffer."""
+    case = find_case(casebook(), FAR)
+    (program,) = build(case).program.all
+    at = next(one for one in prepared(case, program) if one[1].name == "pattern:kept_width")
+    assert all(changes(defect, at) for defect in known_defects(program) if defect.id == "vector_multiply.padding_read")
 
 
 @pytest.mark.parametrize("profile", ["universal", "nvidia-h200"])

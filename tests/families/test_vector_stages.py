@@ -25,6 +25,7 @@ CASES = [
     "vector_stages[stage:fragment/operation:multiply/control:branches/invocations:33]",
     "vector_stages[stage:fragment/operation:outer_product/control:branches/invocations:33]",
     "vector_stages[stage:vertex/operation:reduce_sum]",
+    "vector_stages[stage:raygen/operation:outer_product]",
 ]
 
 
@@ -79,3 +80,17 @@ def swapped_axes(module: bytes) -> bytes:
 def test_a_device_that_exchanges_the_axes_of_fragments_fails(case_id: str) -> None:
     assert judged(case_id, Broken()).verdict is Verdict.PASS
     assert judged(case_id, Broken(module=swapped_axes)).verdict is Verdict.FAIL
+
+
+def number_of_another_axis(module: bytes) -> bytes:
+    """Return the module with component y of LaunchId, which is always 0, in the place of x; this is the first component it extracts."""
+    words = np.frombuffer(module, np.uint32).copy()
+    words[np.flatnonzero(words == (5 << 16 | Op.CompositeExtract))[0] + 4] = 1
+    return words.tobytes()
+
+
+@pytest.mark.parametrize("operation", ["multiply/control:branches/invocations:33", "outer_product", "reduce_sum"])
+def test_a_device_that_gives_all_ray_generation_shaders_one_number_fails(operation: str) -> None:
+    case_id = f"vector_stages[stage:raygen/operation:{operation}]"
+    assert judged(case_id, Broken()).verdict is Verdict.PASS
+    assert judged(case_id, Broken(module=number_of_another_axis)).verdict is Verdict.FAIL

@@ -3,9 +3,10 @@
 import pytest
 
 from generators.glsl.emit import emit
-from generators.program.builder import ProgramBuilder
+from generators.program.arrays import AtomicAdd
+from generators.program.builder import U32, ProgramBuilder
 from generators.program.memory import Pointee
-from generators.program.values import MatrixType
+from generators.program.values import MatrixType, Value
 from generators.routines.workgroup import copy
 from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass, Use
 
@@ -37,3 +38,14 @@ def test_without_a_barrier_nothing_is_handed_over():
 
 def test_a_program_with_only_copies_hands_nothing_over(matrix_copy):
     assert "coherent" not in emit(matrix_copy(source=StorageClass.WORKGROUP, target=StorageClass.WORKGROUP))
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_an_element_that_is_also_accessed_by_atomics_is_coherent(plain):
+    builder = ProgramBuilder(Scope.WORKGROUP)
+    turn, zero = builder.array("turn", Pointee(U32), 1, StorageClass.STORAGE_BUFFER, "inout"), builder.literal(0)
+    builder.add(AtomicAdd(Value("before", U32), turn, zero, builder.literal(1)))
+    builder.barrier()
+    if plain:
+        builder.write(turn, zero, zero)
+    assert ("coherent uint turn" in emit(builder.build())) == plain

@@ -123,3 +123,9 @@ def test_a_draw_in_another_way_has_no_program(change):
     kernel = Kernel(module("vertex"), (), local_size_constant_id=None, draw=Draw("vertex", 1))
     with lacks(Lack.PROGRAM_PIPELINE):
         c_program("drawn[stage:x]", (), [Run("0-draw", replace(kernel, **change), Dispatch(b"", ()))])
+
+
+def test_a_ray_generation_shader_has_no_program():
+    kernel = Kernel(b"", (), local_size_constant_id=None, draw=Draw("raygen", 1))
+    with lacks(Lack.PROGRAM_PIPELINE):
+        c_program("drawn[stage:raygen]", (), [Run("0-draw", kernel, Dispatch(b"", ()))])

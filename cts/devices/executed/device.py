@@ -30,7 +30,7 @@ class ExecutedDevice(VulkanDevice):
 
     def __init__(self, *arguments: Any, model: str, **further: Any) -> None:
         memory = Memory()
-        self._gpu = Gpu(memory, model)
+        self._gpu, self._before = Gpu(memory, model), 0
         self._submissions = Submissions(memory, self._gpu.execute)
         super().__init__(*arguments, **further)
         self._submissions.raise_failure()
@@ -42,7 +42,7 @@ class ExecutedDevice(VulkanDevice):
         Raises:
             NotModelled: what RADV submitted needs something that the model lacks.
         """
-        self._gpu.dispatches = int(os.environ.get(ORDERS, "0"))
+        self._gpu.dispatches = int(os.environ.get(ORDERS, "0")) + self._before
         try:
             return super().run(kernel, dispatches)
         finally:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import MappingProxyType
-from typing import TypeVar
 
 from cts.devices.device import DeviceError
 from cts.devices.executed.errors import NotModelled
@@ -19,7 +18,7 @@ SYNCOBJ_CREATE, SYNCOBJ_DESTROY, SYNCOBJ_WAIT, SYNCOBJ_RESET, SYNCOBJ_TRANSFER =
 _GEM_MMAP = 0xC0086441
 """The whole request, DRM_IOCTL_AMDGPU_GEM_MMAP."""
 
-_VA_OPERATIONS = MappingProxyType({1: "map", 2: "unmap", 3: "clear", 4: "replace"})
+_MAP, _UNMAP = 1, 2
 _CHUNK_IB, _CHUNK_SIGNAL = 1, 9
 _WAIT_ALL = 1
 _READ_WRITE, _SHARED = 3, 1
@@ -30,38 +29,13 @@ CommandBuffer = tuple[int, int]
 """GPU address and size in bytes."""
 
 
-class _Va(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_uint32) for name in ("handle", "pad", "operation", "flags")),
-        *((name, ctypes.c_uint64) for name in ("address", "offset", "size")),
-    )
-
-
-class _Submission(ctypes.Structure):
-    _fields_ = (*((name, ctypes.c_uint32) for name in ("context", "buffers", "chunk_count", "flags")), ("chunks", ctypes.c_uint64))
-
-
-class _Chunk(ctypes.Structure):
-    _fields_ = (("kind", ctypes.c_uint32), ("words", ctypes.c_uint32), ("data", ctypes.c_uint64))
-
-
-class _IndirectBuffer(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_uint32) for name in ("pad", "flags")),
-        ("address", ctypes.c_uint64),
-        *((name, ctypes.c_uint32) for name in ("bytes", "type", "instance", "ring")),
-    )
-
-
-class _Point(ctypes.Structure):
-    _fields_ = (("handle", ctypes.c_uint32), ("flags", ctypes.c_uint32), ("point", ctypes.c_uint64))
-
-
-_Part = TypeVar("_Part", _IndirectBuffer, _Point)
-
-
-class _Wait(ctypes.Structure):
-    _fields_ = (("handles", ctypes.c_uint64), ("until", ctypes.c_int64), ("count", ctypes.c_uint32), ("flags", ctypes.c_uint32))
+# What Linux's amdgpu_drm.h and drm.h call these structures, in the notation of the module struct.
+_VA = "4I3Q"
+_SUBMISSION = "4IQ"
+_CHUNK = "2IQ"
+_INDIRECT_BUFFER = "2IQ4I"
+_POINT = "2IQ"
+_WAIT = "2Q2I"
 
 
 class Fences:
@@ -83,17 +57,18 @@ class Fences:
             given[0] = self._last
             self._signaled[self._last] = bool(given[1] & 1)
         elif number == SYNCOBJ_DESTROY:
-            self._signaled.pop(ctypes.c_uint32.from_address(argument).value, None)
+            (handle,) = _structure("I", argument)
+            self._signaled.pop(handle, None)
         elif number == SYNCOBJ_RESET:
-            pointer, count = ctypes.c_uint64.from_address(argument).value, ctypes.c_uint32.from_address(argument + 8).value
-            self._signaled |= dict.fromkeys((ctypes.c_uint32 * count).from_address(pointer), False)
+            handles, count = _structure("QI", argument)
+            self._signaled |= dict.fromkeys(_structure(f"{count}I", handles), False)
         elif number == SYNCOBJ_WAIT:
-            wait = _Wait.from_address(argument)
-            states = [self._signaled.get(handle, False) for handle in (ctypes.c_uint32 * wait.count).from_address(wait.handles)]
+            handles, _, count, flags = _structure(_WAIT, argument)
+            states = [self._signaled.get(handle, False) for handle in _structure(f"{count}I", handles)]
             # All work is done when a submission returns, so nothing happens while one waits.
-            return 0 if (all if wait.flags & _WAIT_ALL else any)(states) else errno.ETIME
+            return 0 if (all if flags & _WAIT_ALL else any)(states) else errno.ETIME
         elif number == SYNCOBJ_TRANSFER:
-            source, target = (ctypes.c_uint32 * 2).from_address(argument)
+            source, target = _structure("2I", argument)
             self._signaled[target] = self._signaled.get(source, False)
         else:
             raise NotModelled(f"request {number:#x}", "of synchronization objects")
@@ -143,29 +118,29 @@ class Submissions:
     def _hear(self, descriptor: int, number: int, first: int, argument: int) -> int:
         try:
             if number == GEM_CREATE:
-                self._sizes[ctypes.c_uint32.from_address(argument).value] = first
+                (handle,) = _structure("I", argument)
+                self._sizes[handle] = first
             elif number == GEM_VA:
-                self._place(descriptor, _Va.from_address(argument))
+                self._place(descriptor, argument)
             elif number == GEM_CLOSE:
                 self._close(first & 0xFFFFFFFF)
             elif number == CS:
-                submission = _Submission.from_address(argument)
-                self._fences.signal(point.handle for point in _parts(submission, _CHUNK_SIGNAL, _Point))
-                self._execute([(buffer.address, buffer.bytes) for buffer in _parts(submission, _CHUNK_IB, _IndirectBuffer)])
+                self._fences.signal(handle for handle, _, _ in _parts(argument, _CHUNK_SIGNAL, _POINT))
+                self._execute([(address, size) for _, _, address, size, *_ in _parts(argument, _CHUNK_IB, _INDIRECT_BUFFER)])
             elif number >= SYNCOBJ_CREATE:
                 return self._fences.hear(number, argument)
         except Exception as failure:
             self._failures.append(failure)
         return 0
 
-    def _place(self, descriptor: int, va: _Va) -> None:
-        operation = _VA_OPERATIONS.get(va.operation, "")
-        if operation == "map" and va.handle in self._sizes:
-            self._memory.map(va.address, va.size, self._host_address(descriptor, va.handle) + va.offset)
-        elif operation == "unmap":
-            self._memory.unmap(va.address)
-        elif operation != "map":
-            raise NotModelled("GEM_VA", f"with operation {va.operation}")
+    def _place(self, descriptor: int, argument: int) -> None:
+        handle, _, operation, _, address, offset, size = _structure(_VA, argument)
+        if operation == _UNMAP:
+            self._memory.unmap(address)
+        elif operation != _MAP:
+            raise NotModelled("GEM_VA", f"with operation {operation}")
+        elif handle in self._sizes:
+            self._memory.map(address, size, self._host_address(descriptor, handle) + offset)
 
     def _host_address(self, descriptor: int, handle: int) -> int:
         if handle not in self._mapped:
@@ -181,9 +156,15 @@ class Submissions:
             self._library.munmap(self._mapped.pop(handle), size)
 
 
-def _parts(submission: _Submission, kind: int, of: type[_Part]) -> Iterator[_Part]:
+def _parts(submission: int, kind: int, layout: str) -> Iterator[tuple[int, ...]]:
     """Yield the structures in the chunks of a kind."""
-    for pointer in (ctypes.c_uint64 * submission.chunk_count).from_address(submission.chunks):
-        chunk = _Chunk.from_address(pointer)
-        if chunk.kind == kind:
-            yield from (of * (4 * chunk.words // ctypes.sizeof(of))).from_address(chunk.data)
+    _, _, count, _, chunks = _structure(_SUBMISSION, submission)
+    for pointer in _structure(f"{count}Q", chunks):
+        own, words, data = _structure(_CHUNK, pointer)
+        if own == kind:
+            yield from struct.iter_unpack(f"={layout}", ctypes.string_at(data, 4 * words))
+
+
+def _structure(layout: str, address: int) -> tuple[int, ...]:
+    """Return the numbers of a structure in memory."""
+    return struct.unpack(f"={layout}", ctypes.string_at(address, struct.calcsize(f"={layout}")))

@@ -15,7 +15,7 @@ from generators.kernel import Dispatch, Kernel
 class WalkedDevice(ExecutedDevice):
     """See cts.devices.device.WalksBack."""
 
-    def walk(self, kernel: Kernel, dispatch: Dispatch, place: ElementPlace) -> MachineWalk | None:
+    def walk(self, kernel: Kernel, dispatch: Dispatch, place: ElementPlace, number: int = 0) -> MachineWalk | None:
         """Run a dispatch once more, and return the way back from an element; None if its array is not memory that all code sees.
 
         Raises:
@@ -25,11 +25,11 @@ class WalkedDevice(ExecutedDevice):
         if place.array not in names or any(slot.opaque is not None or slot.windows is not None for slot in kernel.buffers):
             return None
         recorder = Recorder(self._gpu.generation)
-        self._gpu.watch = recorder.watch
+        self._gpu.watch, self._before = recorder.watch, number
         try:
             self.run(replace(kernel, rounds=1), [dispatch])
         finally:
-            self._gpu.watch = None
+            self._gpu.watch, self._before = None, 0
         begin, offsets = self._gpu.host(self._arena.address), lay_out(kernel.buffers).offsets
 
         def named(host: int) -> str:

@@ -11,9 +11,9 @@ from cts.devices.executed.arrays import Array
 from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.instructions.meaning import Step
 from cts.devices.executed.instructions.places import Part
-from cts.devices.executed.instructions.transfers import PLACES
+from cts.devices.executed.instructions.transfers import PLACES, shape_of
 from cts.devices.executed.wave import Wave
-from cts.devices.machine_walk.registers import Use, shape_of, use_of
+from cts.devices.machine_walk.registers import Use, use_of
 
 _KEPT = 200_000
 """How many instructions are kept, the last ones: a few hundred bytes each."""

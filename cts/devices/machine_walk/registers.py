@@ -10,7 +10,7 @@ from cts.devices.executed.arrays import Array
 from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.instructions.matrices import SIZE, MultiplyAccumulate
 from cts.devices.executed.instructions.table import load_meanings
-from cts.devices.executed.instructions.transfers import SHAPES, Shape
+from cts.devices.executed.instructions.transfers import shape_of
 from cts.devices.executed.operands import FIRST_VECTOR, KINDS, LITERAL, SCC, constant
 from cts.devices.executed.wave import EXEC, M0, NULL, TTMP, VCC, Wave
 
@@ -71,7 +71,7 @@ def use_of(instruction: Instruction, lanes: int, generation: str) -> Use:
     if segment in ("buffer", "global", "ds"):
         writes, reads = _of_memory(instruction, lanes)
     elif instruction.format == "SMEM":
-        writes = (register(fields["sdata"], SHAPES[mnemonic.rpartition("_")[2]].count),)
+        writes = (register(fields["sdata"], shape_of(mnemonic).count),)
         reads = (register(2 * fields["sbase"], 4 if "buffer" in mnemonic else 2), register(fields["soffset"]))
     elif segment == "s":
         writes = (register(fields["sdst"], _words(types[0]), types[0]),) if "sdst" in fields else ()
@@ -90,12 +90,6 @@ def use_of(instruction: Instruction, lanes: int, generation: str) -> Use:
     if "simm16" in fields:
         text += f" {fields['simm16']:#x}"
     return Use(writes, reads, instruction.format == "SMEM" or "load" in mnemonic or "bpermute" in mnemonic or "atomic" in mnemonic, text)
-
-
-def shape_of(mnemonic: str) -> Shape:
-    """Return what each lane loads, stores or updates."""
-    _, _, name = mnemonic.split("_", 2)
-    return SHAPES.get(name) or SHAPES[f"b{name.rpartition('_')[2][1:]}"]
 
 
 def _words(type_: str) -> int:

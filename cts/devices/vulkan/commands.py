@@ -14,7 +14,7 @@ from cts.devices.vulkan.logical_device import LogicalDevice
 from cts.devices.vulkan.memory import Arena
 from cts.devices.vulkan.pipelines import Layouts, descriptor_type
 from cts.devices.vulkan.structures import structure
-from generators.kernel import Dispatch
+from generators.kernel import BufferSlot, Dispatch
 
 _SETS = 64
 _DESCRIPTORS = 1024
@@ -56,7 +56,7 @@ class Commands:
     def run(
         self,
         executable: Executable,
-        layouts: Layouts,
+        layouts: Sequence[Layouts],
         layout: Layout,
         arena: Arena,
         dispatches: Sequence[Dispatch],
@@ -67,7 +67,7 @@ class Commands:
 
         Args:
             executable: the kernel.
-            layouts: its descriptor and pipeline layouts.
+            layouts: the descriptor and pipeline layouts of each of its pipelines.
             layout: where its buffers are in a dispatch's range.
             arena: the memory.
             dispatches: the dispatches.
@@ -79,7 +79,8 @@ class Commands:
             DeviceFailure: a call fails.
         """
         elsewhere = {buffer.place: buffer for buffer in large}
-        sets, each = self._descriptor_sets(layouts, layout, arena, len(dispatches), elsewhere), len(layouts.descriptor_sets)
+        of = [layouts[dispatch.pipeline] for dispatch in dispatches]
+        sets, each = self._descriptor_sets(of, layout, arena, elsewhere), len(layouts[0].descriptor_sets)
         lib, vulkan = self._vulkan.lib, self._vulkan
 
         def record(command_buffer: CData) -> None:
@@ -90,11 +91,11 @@ class Commands:
             for index, dispatch in enumerate(dispatches):
                 if sets is not None:
                     point = executable.bind_point
-                    lib.vkCmdBindDescriptorSets(command_buffer, point, layouts.pipeline, 0, each, sets + index * each, 0, vulkan.ffi.NULL)
+                    lib.vkCmdBindDescriptorSets(command_buffer, point, of[index].pipeline, 0, each, sets + index * each, 0, vulkan.ffi.NULL)
                 pushed = self._push_constants(dispatch, layout, arena.address + index * layout.pitch, elsewhere)
                 if pushed:
                     bytes_ = vulkan.ffi.from_buffer(pushed)
-                    lib.vkCmdPushConstants(command_buffer, layouts.pipeline, executable.stage, 0, len(pushed), bytes_)
+                    lib.vkCmdPushConstants(command_buffer, of[index].pipeline, executable.stage, 0, len(pushed), bytes_)
                 executable.dispatch(command_buffer, dispatch)
             executable.end(command_buffer)
             if around is not None:
@@ -194,37 +195,41 @@ class Commands:
                 block[slot.address_offset : slot.address_offset + 8] = address.to_bytes(8, "little")
         return bytes(block)
 
-    def _descriptor_sets(self, layouts: Layouts, layout: Layout, arena: Arena, count: int, elsewhere: Mapping[int, LargeBuffer]) -> CData:
+    def _descriptor_sets(self, layouts: Sequence[Layouts], layout: Layout, arena: Arena, elsewhere: Mapping[int, LargeBuffer]) -> CData:
+        """Return the descriptor sets of the dispatches, one after another; ``layouts`` has those of each dispatch."""
         places = enumerate(zip(layout.slots, layout.offsets, strict=True))
         bound = [(elsewhere.get(place), slot, offset) for place, (slot, offset) in places if slot.binding is not None]
-        each = len(layouts.descriptor_sets)
+        each = len(layouts[0].descriptor_sets) if layouts else 0
         if not each or not bound:
             return None
+        descriptors = [descriptors_of([slot for _, slot, _ in bound], one.spare) for one in layouts]
+        count, total = len(layouts), sum(map(len, descriptors))
         vulkan = self._vulkan
         ffi, lib = vulkan.ffi, vulkan.lib
-        self._make_room(count * each, count * len(bound))
+        self._make_room(count * each, total)
         sets = ffi.new("VkDescriptorSet[]", count * each)
-        set_layouts = ffi.new("VkDescriptorSetLayout[]", list(layouts.descriptor_sets) * count)
+        set_layouts = ffi.new("VkDescriptorSetLayout[]", [handle for one in layouts for handle in one.descriptor_sets])
         allocation = structure(
             "VkDescriptorSetAllocateInfo", descriptorPool=self._descriptor_pool, descriptorSetCount=count * each, pSetLayouts=set_layouts
         )
         check("vkAllocateDescriptorSets", lib.vkAllocateDescriptorSets(self._device.handle, allocation, sets))
         if not all(sets):
             raise DriverRefused("vkAllocateDescriptorSets returned VK_SUCCESS and a null handle", call="vkAllocateDescriptorSets")
-        ranges = ffi.new("VkDescriptorBufferInfo[]", count * len(bound))
-        writes = ffi.new("VkWriteDescriptorSet[]", count * len(bound))
+        ranges = ffi.new("VkDescriptorBufferInfo[]", total)
+        writes = ffi.new("VkWriteDescriptorSet[]", total)
         position = 0
-        for index in range(count):
-            for large, slot, offset in bound:
+        for index, own in enumerate(descriptors):
+            for slot, element, place in own:
                 range_ = ranges[position]
-                range_.buffer, range_.offset, range_.range = arena.buffer, arena.start + index * layout.pitch + offset, slot.bytes
+                large, held, offset = bound[place]
+                range_.buffer, range_.offset, range_.range = arena.buffer, arena.start + index * layout.pitch + offset, held.bytes
                 if large is not None:
-                    range_.buffer, range_.offset, range_.range = large.buffer, 0, slot.span
+                    range_.buffer, range_.offset, range_.range = large.buffer, 0, held.span
                 write = writes[position]
                 write.sType = vulkan.VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET
                 write.dstSet = sets[index * each + slot.descriptor_set]
                 write.dstBinding = slot.binding
-                write.dstArrayElement = slot.element
+                write.dstArrayElement = element
                 write.descriptorCount = 1
                 write.descriptorType = descriptor_type(slot.is_uniform)
                 write.pBufferInfo = ranges + position
@@ -255,3 +260,19 @@ class Commands:
             lib.vkDestroyDescriptorPool(self._device.handle, self._descriptor_pool, ffi.NULL)
         lib.vkDestroyFence(self._device.handle, self._fences[0], ffi.NULL)
         lib.vkDestroyCommandPool(self._device.handle, self._command_pool, ffi.NULL)
+
+
+def descriptors_of(slots: Sequence[BufferSlot], spare: int) -> list[tuple[BufferSlot, int, int]]:
+    """Return a slot of the binding, the array element, and the index of the slot whose buffer it gets, of each descriptor.
+
+    Spare descriptors come after the others of their binding and get the buffers of the slots that follow, of the same kind: code that
+    takes one of them for a descriptor of the next binding reads or writes a wrong buffer.
+    """
+    own = [(slot, slot.element, place) for place, slot in enumerate(slots)]
+    last = {(slot.descriptor_set, slot.binding): place for place, slot in enumerate(slots)}
+    for place in last.values():
+        slot = slots[place]
+        alike = [other for other, each in enumerate(slots) if each.is_uniform == slot.is_uniform]
+        first = alike.index(place) + 2
+        own += [(slot, slot.element + 1 + number, alike[(first + number) % len(alike)]) for number in range(spare)]
+    return own

@@ -113,7 +113,7 @@ class VulkanDevice:
                 statistics = statistics and physical.description.features[STATISTICS_FEATURE]
                 self._executables = PipelineExecutables(self._instance, self._device.handle) if statistics else None
                 captures = CAPTURE_STATISTICS if statistics else 0
-                self._pipelines = Pipelines(self._device.handle, physical.description, self._instance, captures)
+                self._pipelines = Pipelines(physical.handle, self._device.handle, physical.description, self._instance, captures)
                 opened.callback(self._pipelines.close)
                 self._addressable = physical.description.features.get("bufferDeviceAddress", False)
                 self._arena = Arena(physical.handle, self._device.handle, self._addressable)
@@ -279,7 +279,7 @@ class VulkanDevice:
     ) -> list[Outcome]:
         opaque = OpaqueBuffers(kernel, self._conversions) if any(slot.opaque is not None for slot in kernel.buffers) else None
         layout = lay_out(kernel.buffers if opaque is None else opaque.slots)
-        layouts = self._pipelines.layouts(shape_of(kernel))
+        layouts = [self._pipelines.layouts(shape_of(one)) for one in kernel.all]
         # Dispatches share the large buffers, so each needs its own submission.
         at_once = 1 if large is not None else max(1, _SUBMISSION_BYTES // layout.pitch)
         outcomes: list[Outcome] = []
@@ -334,7 +334,7 @@ class VulkanDevice:
     def _submit(
         self,
         executable: Executable,
-        layouts: Layouts,
+        layouts: Sequence[Layouts],
         layout: Layout,
         dispatches: Sequence[Dispatch],
         opaque: OpaqueBuffers | None,

@@ -10,6 +10,9 @@ from cts.devices.vulkan.api import CData, created, load
 from cts.devices.vulkan.query import PhysicalDevice
 from cts.devices.vulkan.structures import Chain, structure
 
+_DEPENDENCIES = {"VK_KHR_ray_tracing_pipeline": ("VK_KHR_acceleration_structure", "VK_KHR_deferred_host_operations")}
+"""Extension -> further extensions that must be enabled with it (VUID-vkCreateDevice-ppEnabledExtensionNames-01387)."""
+
 
 @dataclass(frozen=True)
 class LogicalDevice:
@@ -42,7 +45,9 @@ def create(physical: PhysicalDevice, statistics: bool = False) -> LogicalDevice:
     for name, _ in ffi.typeof("VkPhysicalDeviceFeatures").fields:
         if name in ENABLED_FEATURES and getattr(physical.core_features, name):
             setattr(features.features, name, 1)
-    extensions = [ffi.new("char[]", node.extension.encode()) for node in chain.nodes if node.extension]
+    names = [node.extension for node in chain.nodes if node.extension]
+    names += [name for extension in names for name in _DEPENDENCIES.get(extension, ())]
+    extensions = [ffi.new("char[]", name.encode()) for name in names]
     extension_names = ffi.new("char*[]", extensions)
     priority = ffi.new("float[]", [1.0])
     queue_info = structure("VkDeviceQueueCreateInfo", queueFamilyIndex=family, queueCount=1, pQueuePriorities=priority)

@@ -46,7 +46,7 @@ class Arena:
         self.start = MARGIN
         self.memory: PoisonedMemory | None = None
         self._size = 0
-        self._types = _coherent_types(memory_types(physical))
+        self._types = coherent_types(memory_types(physical))
 
     def reserve(self, count: int) -> PoisonedMemory:
         """Make room for ``count`` bytes and a margin of MARGIN bytes on both sides. A new buffer loses the old contents.
@@ -99,7 +99,7 @@ class Arena:
             self._memory = None
 
 
-def _coherent_types(types: Sequence[MemoryType]) -> tuple[int, ...]:
+def coherent_types(types: Sequence[MemoryType]) -> tuple[int, ...]:
     """Return the numbers of the coherent memory types; first the cached ones, which the host reads fast.
 
     Raises:

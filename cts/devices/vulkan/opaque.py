@@ -25,6 +25,8 @@ _ALIGNMENT = 64
 
 _STRIDE_ALIGNMENT = 16
 _POISON = 0xA5
+_PADDING = 0x5A
+"""Bytes of padding elements: 203.25 in f16, 1.5e16 in f32."""
 
 
 class HostConversions(Protocol):
@@ -114,7 +116,29 @@ class OpaqueBuffer:
             answer = conversions.host(ConversionInfo(self.opaque.rows, self.opaque.columns, *forms, *regions))
             assert answer.destination is not None, "the call had a destination"
             found.append(answer.destination)
-        return np.concatenate(found)
+        memories = np.concatenate(found)
+        if not back and self.opaque.layout is VectorMatrixLayout.TRAINING_OPTIMAL and self.opaque.component.name in ("f16", "f32"):
+            memories.reshape(self.opaque.count, self.pitch)[:, self._padding(conversions)] = _PADDING
+        return memories
+
+    def _padding(self, conversions: HostConversions) -> np.ndarray:
+        """Return which bytes of a matrix in the training-optimal layout are padding elements, bool of shape (pitch,).
+
+        Elements are the ones that differ between two matrices without equal elements. Finite padding may have any value (CV-API-11).
+
+        Raises:
+            DeviceFailure: the command fails.
+        """
+        found = []
+        for byte in (0, 0x3C):
+            source, destination = np.full(self.outer_pitch, byte, np.uint8), np.full(self.pitch, _POISON, np.uint8)
+            regions = Region(source, 0, self.outer_pitch), Region(destination, 0, self.pitch)
+            answer = conversions.host(ConversionInfo(self.opaque.rows, self.opaque.columns, self.outer, self.inner, *regions))
+            assert answer.destination is not None, "the call had a destination"
+            found.append(answer.destination.view(self.opaque.component.bits_dtype))
+        padding = np.repeat(found[0] == found[1], self.opaque.component.bytes)
+        padding[self.size :] = False
+        return padding
 
     def _places(self) -> np.ndarray:
         """Return the offsets of all bytes, with shape (matrices, rows, columns, bytes of an element)."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from cts.devices.capabilities import STAGE_BITS
 from cts.devices.device import DeviceDescription
 from cts.devices.vulkan.api import CData, created, load, made
 from cts.devices.vulkan.draws import Draws
-from cts.devices.vulkan.executable import Executable
+from cts.devices.vulkan.executable import Executable, chosen_among
 from cts.devices.vulkan.instance import Instance
 from cts.devices.vulkan.pipeline_cache import cache_data, pipeline_cache
+from cts.devices.vulkan.ray_generation import RayGeneration
 from cts.devices.vulkan.shader_objects import ShaderObjects, in_turn
 from cts.devices.vulkan.structures import structure
 from cts.devices.vulkan.supplement import PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
@@ -29,11 +30,13 @@ class Shape:
         bindings: (set, binding, number of descriptors, whether they are uniform buffers) of each.
         push_constant_bytes: size of the push constants, a multiple of 4.
         stage: the kernel's stage.
+        spare: see generators.kernel.Kernel.spare_descriptors.
     """
 
     bindings: tuple[tuple[int, int, int, bool], ...]
     push_constant_bytes: int
     stage: Stage
+    spare: int = 0
 
     @property
     def sets(self) -> int:
@@ -43,10 +46,11 @@ class Shape:
 
 @dataclass(frozen=True)
 class Layouts:
-    """A VkDescriptorSetLayout for each set, and the VkPipelineLayout."""
+    """A VkDescriptorSetLayout for each set, the VkPipelineLayout, and the number of spare descriptors at each binding."""
 
     descriptor_sets: tuple[CData, ...]
     pipeline: CData
+    spare: int
 
 
 def shape_of(kernel: Kernel) -> Shape:
@@ -54,7 +58,7 @@ def shape_of(kernel: Kernel) -> Shape:
     slots = [slot for slot in kernel.buffers if slot.binding is not None]
     counts = Counter((slot.descriptor_set, slot.binding or 0, slot.is_uniform) for slot in slots)
     bindings = tuple(sorted((set_, binding, count, is_uniform) for (set_, binding, is_uniform), count in counts.items()))
-    return Shape(bindings, -(-kernel.push_constant_bytes // 4) * 4, _stage(kernel))
+    return Shape(bindings, -(-kernel.push_constant_bytes // 4) * 4, _stage(kernel), kernel.spare_descriptors)
 
 
 def descriptor_type(is_uniform: bool) -> int:
@@ -72,18 +76,20 @@ class Pipelines:
     """Makes pipelines, and keeps their layouts.
 
     Args:
+        physical: VkPhysicalDevice.
         device: VkDevice.
         description: the device's description.
         instance: has the functions of extensions.
         flags: VkPipelineCreateFlags of every pipeline.
     """
 
-    def __init__(self, device: CData, description: DeviceDescription, instance: Instance, flags: int = 0) -> None:
+    def __init__(self, physical: CData, device: CData, description: DeviceDescription, instance: Instance, flags: int = 0) -> None:
         self._flags = flags
         self._vulkan = load()
         self._device = device
         self._layouts: dict[Shape, Layouts] = {}
         self._draws = Draws(device)
+        self._ray_generation = RayGeneration(instance, physical, device, description.limits)
         self._shader_objects = ShaderObjects(instance, device)
         self._subgroup_size = description.subgroup_size
         features, limits = description.features, description.limits
@@ -125,7 +131,7 @@ class Pipelines:
             pushConstantRangeCount=1 if shape.push_constant_bytes else 0,
             pPushConstantRanges=pushed,
         )
-        return Layouts(tuple(set_layouts), created(lib, "VkPipelineLayout", self._device, info))
+        return Layouts(tuple(set_layouts), created(lib, "VkPipelineLayout", self._device, info), shape.spare)
 
     def _make_set_layout(self, shape: Shape, number: int) -> CData:
         """Return the VkDescriptorSetLayout of a set."""
@@ -136,7 +142,7 @@ class Pipelines:
         for entry, (binding, count, is_uniform) in zip(bindings, own, strict=True):
             entry.binding = binding
             entry.descriptorType = descriptor_type(is_uniform)
-            entry.descriptorCount = count
+            entry.descriptorCount = count + shape.spare
             entry.stageFlags = STAGE_BITS[shape.stage]
         info = structure("VkDescriptorSetLayoutCreateInfo", bindingCount=len(own), pBindings=bindings)
         return created(lib, "VkDescriptorSetLayout", self._device, info)
@@ -146,7 +152,7 @@ class Pipelines:
         return self._vulkan.ffi.new("VkPushConstantRange*", {"stageFlags": STAGE_BITS[shape.stage], "size": shape.push_constant_bytes})
 
     def create(self, kernel: Kernel) -> Executable:
-        """Return a pipeline of the kernel, or a shader object.
+        """Return the pipelines of the kernel, which one VkShaderModule gives, or a shader object.
 
         Raises:
             DeviceFailure: the driver fails to create it.
@@ -158,17 +164,16 @@ class Pipelines:
         code = ffi.from_buffer("uint32_t[]", kernel.spirv)
         module_info = structure("VkShaderModuleCreateInfo", codeSize=len(kernel.spirv), pCode=code)
         module = created(lib, "VkShaderModule", self._device, module_info)
-        try:
-            pipeline = self._through_cache(kernel, module) if kernel.pipeline_cache else self._compile(kernel, module)
-        finally:
-            lib.vkDestroyShaderModule(self._device, module, ffi.NULL)
-        if kernel.shader_object is None:
-            return pipeline
-        try:
-            return in_turn(self._shader_object(kernel), pipeline)
-        except BaseException:
-            pipeline.destroy()
-            raise
+        with ExitStack() as undone:
+            with ExitStack() as through:
+                through.callback(lib.vkDestroyShaderModule, self._device, module, ffi.NULL)
+                pipelines = []
+                for one in kernel.all:
+                    pipelines.append(self._through_cache(one, module) if one.pipeline_cache else self._compile(one, module))
+                    undone.callback(pipelines[-1].destroy)
+            executable = in_turn(self._shader_object(kernel), pipelines[0]) if kernel.shader_object else chosen_among(pipelines)
+            undone.pop_all()
+        return executable
 
     def _shader_object(self, kernel: Kernel) -> Executable:
         """Return the kernel as a shader object."""
@@ -206,6 +211,8 @@ class Pipelines:
         through = ffi.NULL if cache is None else cache
         with self._stage_of(kernel) as stage:
             stage.module = module
+            if kernel.draw is not None and kernel.draw.stage == "raygen":
+                return self._ray_generation.make(kernel.draw, stage, layout, following, through, self._flags)
             if kernel.draw is not None:
                 return self._draws.make(kernel.draw, stage, layout, following, through, self._flags)
             return self._compute(stage, layout, following, through)

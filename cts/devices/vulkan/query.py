@@ -44,6 +44,8 @@ _LIMITS = frozenset(
         "maxBufferSize",
         "maxMemoryAllocationSize",
         "maxCooperativeVectorComponents",
+        "shaderGroupHandleSize",
+        "shaderGroupBaseAlignment",
     }
 )
 

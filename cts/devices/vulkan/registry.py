@@ -56,10 +56,11 @@ CONSTANTS = (
     "VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT",
     "VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT",
     "VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT",
+    "VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR",
     "VK_COMPONENT_TYPE_SINT8_PACKED_NV",
     "VK_COMPONENT_TYPE_UINT8_PACKED_NV",
 )
-"""Constants that the package lacks, or whose value in it is None."""
+"""Constants that the package lacks, or whose value in it is None or wrong."""
 
 _BASE = {"int32_t", "int64_t", "size_t", "uint32_t", "uint64_t", "void"}
 _FIRST_OF_EXTENSIONS = 1_000_000_000

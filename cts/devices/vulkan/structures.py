@@ -50,6 +50,7 @@ FEATURES = (
     QueriedStructure("VkPhysicalDeviceShaderUntypedPointersFeaturesKHR", "VK_KHR_shader_untyped_pointers"),
     QueriedStructure("VkPhysicalDeviceShaderFloatControls2FeaturesKHR", "VK_KHR_shader_float_controls2"),
     QueriedStructure("VkPhysicalDeviceShaderAtomicFloat16VectorFeaturesNV", "VK_NV_shader_atomic_float16_vector"),
+    QueriedStructure("VkPhysicalDeviceRayTracingPipelineFeaturesKHR", "VK_KHR_ray_tracing_pipeline"),
 )
 """All structures that have a feature which kernels need, of cts.devices.capabilities."""
 
@@ -63,6 +64,7 @@ PROPERTIES = (
     QueriedStructure("VkPhysicalDeviceCooperativeMatrixPropertiesKHR", "VK_KHR_cooperative_matrix"),
     QueriedStructure("VkPhysicalDeviceCooperativeMatrix2PropertiesNV", "VK_NV_cooperative_matrix2"),
     QueriedStructure("VkPhysicalDeviceCooperativeVectorPropertiesNV", "VK_NV_cooperative_vector"),
+    QueriedStructure("VkPhysicalDeviceRayTracingPipelinePropertiesKHR", "VK_KHR_ray_tracing_pipeline"),
 )
 
 

@@ -20,6 +20,9 @@ from generators.types import VectorMatrixLayout
 _ALIGNMENT = 64
 """Required alignment of the size and the address of a matrix, in bytes (VUID-RuntimeSpirv-OpCooperativeVectorMatrixMulNV-10097)."""
 
+_FINITE = 0x5A
+"""Bytes of a finite number of f16 and f32."""
+
 _TILES = {VectorMatrixLayout.INFERENCING_OPTIMAL: (8, 32), VectorMatrixLayout.TRAINING_OPTIMAL: (16, 64)}
 """Rows of a tile, and bytes of one of its rows."""
 
@@ -51,13 +54,14 @@ class MatrixLayouts:
         return -(-size // _ALIGNMENT) * _ALIGNMENT
 
     def put_in(self, slot: OpaqueSlot, elements: np.ndarray) -> np.ndarray:
-        """Return the bytes of an array of matrices. Padding is zero.
+        """Return the bytes of an array of matrices. Padding is zero, or a finite number where that must not matter (CV-API-11).
 
         Args:
             slot: describes the matrices.
             elements: uint8, row-major elements of all matrices without padding.
         """
-        contents = np.zeros(slot.count * self.pitch(slot), np.uint8)
+        any_number = slot.layout is VectorMatrixLayout.TRAINING_OPTIMAL and slot.component.name in ("f16", "f32")
+        contents = np.full(slot.count * self.pitch(slot), _FINITE if any_number else 0, np.uint8)
         contents[self._places(slot)] = elements.reshape(-1, slot.component.bytes)
         return contents
 

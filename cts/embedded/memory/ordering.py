@@ -346,33 +346,46 @@ class Clock:
         serial = before >> _SERIAL_SHIFT
         this_workgroup = serial >= self.start
         same_lane = ((before ^ now) & _LANE == 0) & ((now & _LANE) != 0) & this_workgroup
+        others: np.ndarray = (before != 0) & ~same_lane
+        if manner.private or not others.any():
+            return others
         group = before >> _GROUP_SHIFT & _GROUP
         group = np.where(group == (now >> _GROUP_SHIFT & _GROUP), group, 0)
         floors = self._floors[kind]
         floor = floors.order[group]
-        reach = before >> _REACH_SHIFT & _REACH
         if reads_write:
+            reach = before >> _REACH_SHIFT & _REACH
             needed = np.where(group > 0, Reach.SUBGROUP, Reach.WORKGROUP)
             floor = np.minimum(floor, np.where(reach >= needed, _NEVER, floors.available[group]))
             floor = np.minimum(floor, np.where(manner.visible >= needed, _NEVER, floors.visible[group]))
-        unordered = ~this_workgroup | (serial >= floor)
-        if kind != "workgroup":
-            for span, lane in self._known():
-                ordered = (serial >= span.start) & (serial < span.end)
-                if span.lane:
-                    ordered &= (before & _LANE) == span.lane
-                if lane:
-                    ordered &= (now & _LANE) == lane
-                if reads_write:
-                    available = (reach == Reach.BEYOND) | (serial < span.available)
-                    ordered &= (available | (reach >= Reach.WORKGROUP)) if span.beyond else available
-                    ordered &= span.visible or manner.visible == Reach.BEYOND
-                unordered &= ~ordered
-        unordered |= (before & _PRIVATE) != 0
-        if manner.private:
-            unordered = np.ones_like(unordered)
-        result: np.ndarray = (before != 0) & ~same_lane & unordered
-        return result
+        private = (before & _PRIVATE) != 0
+        unordered: np.ndarray = others & ~private & (~this_workgroup | (serial >= floor))
+        if kind != "workgroup" and unordered.any():
+            unordered[unordered] = self._unacquired(before[unordered], np.broadcast_to(now, others.shape)[unordered], manner, reads_write)
+        unordered |= others & private
+        return unordered
+
+    def _unacquired(self, before: np.ndarray, now: np.ndarray, manner: Manner, reads_write: bool) -> np.ndarray:
+        """Return which accesses ``now`` no acquired span orders after the earlier ones ``before``; all of shape (accesses,)."""
+        serial, lane_before, lane_now = before >> _SERIAL_SHIFT, before & _LANE, now & _LANE
+        reach = before >> _REACH_SHIFT & _REACH
+        beyond, in_workgroup, sees_all = reach == Reach.BEYOND, reach >= Reach.WORKGROUP, manner.visible == Reach.BEYOND
+        left = np.ones(before.shape, bool)
+        for span, lane in self._known():
+            if reads_write and not (span.visible or sees_all):
+                continue
+            ordered = (serial >= span.start) & (serial < span.end)
+            if span.lane:
+                ordered &= lane_before == span.lane
+            if lane:
+                ordered &= lane_now == lane
+            if reads_write:
+                available = beyond | (serial < span.available)
+                ordered &= (available | in_workgroup) if span.beyond else available
+            left &= ~ordered
+            if not left.any():
+                break
+        return left
 
     def _known(self) -> Iterator[tuple[_Span, int]]:
         """Yield each acquired span, and the invocation + 1 that acquired it; 0 for the whole workgroup."""

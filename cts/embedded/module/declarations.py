@@ -25,6 +25,9 @@ from generators.spirv.versions import extensions_beyond
 from generators.types import Scope
 
 _TYPES = frozenset(op for op in Op if op.name.startswith("Type"))
+_MODELS = MappingProxyType(
+    {"vertex": ExecutionModel.Vertex, "fragment": ExecutionModel.Fragment, "raygen": ExecutionModel.RayGenerationKHR}
+)
 _ARRAYS = frozenset({Op.TypeArray, Op.TypeRuntimeArray, Op.TypeMatrix})
 _VARIABLES = frozenset(
     {
@@ -292,8 +295,7 @@ class _Declarations:
         """Check that the entry point belongs to the draw's stage. Return the local size: all invocations along x."""
         draw, name = self._module.kernel.draw, self._module.kernel.entry_point
         assert draw is not None
-        model = ExecutionModel.Vertex if draw.stage == "vertex" else ExecutionModel.Fragment
-        if self._model != model:
+        if self._model != _MODELS[draw.stage]:
             raise Violation("VUID-VkPipelineShaderStageCreateInfo-pName-00707", f"no entry point '{name}' of the {draw.stage} stage")
         if draw.stage == "fragment" and ExecutionMode.OriginUpperLeft not in self._modes:
             raise Violation("VUID-StandaloneSpirv-OriginLowerLeft-04653", f"the entry point '{name}' does not have OriginUpperLeft")

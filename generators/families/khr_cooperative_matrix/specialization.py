@@ -17,6 +17,7 @@ from generators.layouts.placement import fills, stage_in, stage_out
 from generators.operands import constants
 from generators.operands.constants import (
     CACHES,
+    SUBMISSIONS,
     Constants,
     ConstantSource,
     Varying,
@@ -36,6 +37,10 @@ from generators.types import COMPONENT_TYPES, ComponentType, Layout, Scope, Stor
 
 def _has_twin(parameters: Parameters) -> bool:
     return parameters.twin != "none"
+
+
+def _has_several(parameters: Parameters) -> bool:
+    return any(not one.is_single for one in _varying(parameters).values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +71,9 @@ class Parameters:
         applies=_has_twin,
     )
     cache: bool = parameter("whether pipelines come from the data of a cache", default="none", labels=CACHES)
+    submission: bool = parameter(
+        "whether pipelines run their dispatches in turn, in one submission", default="apart", labels=SUBMISSIONS, applies=_has_several
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +210,7 @@ def frame(parameters: Parameters, all_: list[Pipeline]) -> Frame:
 
 
 def _fits(parameters: Parameters) -> bool:
-    if parameters.storage is StorageClass.STORAGE_BUFFER:
+    if parameters.storage is not StorageClass.WORKGROUP:
         return True
     shared = frame(parameters, pipelines(parameters))
     return (shared.load_pitch + shared.store_pitch) * shared.matrices * parameters.component.bytes <= WORKGROUP_BYTES
@@ -367,4 +375,4 @@ def build(parameters: Parameters) -> Built:
         data = pattern_bits(parameters.pattern, parameters.component, source.count, rng).view(np.uint8)
         return Subcase(name, {"source": data} | fills(program, rng))
 
-    return Built(constants.together([_PipelineWriter(parameters, all_, shared, own).write() for own in all_]), draw)
+    return Built(constants.together([_PipelineWriter(parameters, all_, shared, own).write() for own in all_], parameters.submission), draw)

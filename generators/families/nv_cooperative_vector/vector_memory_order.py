@@ -139,7 +139,7 @@ class _Writer:
     def plus(self, name: str, base: CooperativeVector, number: ScalarValue) -> CooperativeVector:
         """Return the vector of a round: ``base`` + ``number`` (u32) modulo the period."""
         step = step_of_round(self.builder, name, self.parameters.component, number)
-        return self.vectors.arithmetic(name, "add", base, self.vectors.splat(f"{name}_splat", self.type, step))
+        return self.vectors.arithmetic(name, "add", base, self.vectors.splat(f"{name}_splat", self.type, step, replicated=True))
 
     def counted(self, name: str, count: CooperativeVector, seen: CooperativeVector, expected: CooperativeVector) -> CooperativeVector:
         """Return ``count`` plus the square of what is wrong in ``seen``: squares never cancel each other."""

@@ -1,4 +1,4 @@
-"""vector_stages: cooperative vectors in the invocations of vertex and fragment shaders."""
+"""vector_stages: cooperative vectors in the invocations of vertex, fragment and ray generation shaders."""
 
 from __future__ import annotations
 

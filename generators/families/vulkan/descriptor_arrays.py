@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from generators.inputs.patterns import pattern_bits
 from generators.layouts.byte_tiles import ByteTiles
+from generators.operands.constants import together
 from generators.operands.run_time import run_time_operands
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import LAYOUTS, USES, Scoped, parse_shape
@@ -36,6 +37,9 @@ class Parameters(Scoped):
     )
     binding: Literal["first", "last"] = parameter("whether arrays of descriptors come before the other bindings", default="first")
     layout: Layout = parameter("layout of the accesses whose buffers are chosen", default="row", labels=LAYOUTS)
+    layouts: Literal["one", "apart", "in_turn"] = parameter(
+        "whether the module also runs in a pipeline whose layout has spare descriptors, in another submission or in turn", default="one"
+    )
     padding: int = parameter("padding after each line, in units of the minimum alignment", default=1, then=("subgroups",))
 
 
@@ -50,6 +54,8 @@ class SubcaseParameters(Parameters):
 PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {}
 
 _PLAIN = "plain"
+_SPARE = 2
+"""Descriptors of each binding that only the second layout has."""
 
 
 class _DescriptorWriter:
@@ -126,6 +132,9 @@ class _DescriptorWriter:
 def build(parameters: Parameters) -> Built:
     """Build a case. Each source has different bits."""
     program = _DescriptorWriter(parameters).write()
+    if parameters.layouts != "one":
+        spare = replace(program, label=f"spare_descriptors={_SPARE}", spare_descriptors=_SPARE)
+        program = together((program, spare), parameters.layouts == "in_turn")
     component, last = parameters.component, parameters.count - 1
 
     def draw(name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:

@@ -35,7 +35,7 @@ class SubcaseParameters(Parameters):
     run: int = parameter("number of the draw of the data")
 
 
-PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"draws": lambda parameters: parameters.stage != "compute"}
+PREDICATES: Mapping[str, Callable[[SubcaseParameters], bool]] = {"draws": lambda parameters: parameters.stage in ("fragment", "vertex")}
 
 
 def build(parameters: Parameters) -> Built:

@@ -76,13 +76,13 @@ class Code:
         self._words.clear()
         self._exchanges.scopes.clear()
 
-    def run(self, dispatch: Dispatch, memory: Memory, number: int) -> None:
+    def run(self, dispatch: Dispatch, memory: Memory, number: int, watch: program.Watch | None) -> None:
         """Run a dispatch."""
         self._first = dispatch.code
         words = tuple(memory.words(dispatch.code, 16).tolist())
         self._shader = self._shaders.setdefault(words, len(self._shaders))
         self._exchanges.begin()
-        run(dispatch, memory, number)
+        run(dispatch, memory, number, watch)
         self.needed |= {(self._shader, address - self._first) for address in self._exchanges.barriers()}
         self.needed |= {place for place, loads in self._words.items() if place[0] == self._shader and loads in self._exchanges.scopes}
 

@@ -24,7 +24,7 @@ def machine(describe, monkeypatch):
 
     def listed(seconds: float, environment=MappingProxyType({})) -> VulkanDevices:
         spec = DeviceSpec("vulkan", "aa", environment=tuple(environment.items()))
-        found = describe(name="RADV GFX1201", limits={"queueFlags": 7}, extra={"type": "discrete"})
+        found = describe(name="RADV GFX1201", limits={"queueFlags": 7}, features={"rayTracingPipeline": True}, extra={"type": "discrete"})
         return VulkanDevices((DeviceListing(spec, found, 0),) if environment == VARIABLES else ())
 
     monkeypatch.setattr(judges, "executing", lambda name: VARIABLES if name == "gfx1201" else {})
@@ -40,6 +40,7 @@ def test_the_description_says_that_it_is_a_model_on_the_cpu(machine):
         "nothing about the chip"
     )
     assert not choice.description.compiles_only
+    assert not choice.description.features["rayTracingPipeline"]
 
 
 def test_it_is_opened_by_its_chip(machine):

@@ -15,7 +15,8 @@ from cts.devices.executed.errors import NotModelled
 
 _FOLDER = Path(__file__).parent
 _SEGMENTS = ("FLAT", "SCRATCH", "GLOBAL", "")
-_FIRST_VOP1, _END_OF_VOP1, _FIRST_VOP2, _END_OF_VOP2 = 0x180, 0x200, 0x100, 0x140
+_FIRST_OF_VOP3 = MappingProxyType({"VOPC": 0, "VOP2": 0x100, "VOP1": 0x180})
+"""The first opcode of VOP3 that stands for an instruction of a short format."""
 
 LITERAL, DPP16 = 255, 250
 DPP8 = (233, 234)
@@ -102,21 +103,11 @@ class Encoding:
         return Instruction(found.name, mnemonic, MappingProxyType(fields), literal, dpp, size, halves)
 
     def _name(self, table: str, opcode: int, words: Sequence[int]) -> str:
-        place = _of_vop3(opcode) if table == "VOP3" else (table, opcode)
-        name = self.mnemonics.get((table, opcode)) or self.mnemonics.get(place)
+        name = self.mnemonics.get((table, opcode))
         if name is None:
             shown = " ".join(f"{word:08x}" for word in words[:3])
             raise NotModelled(f"opcode {opcode:#x} of {table}", f"of {self.generation} ({shown})")
         return name
-
-
-def _of_vop3(opcode: int) -> tuple[str, int]:
-    """Return the table and opcode of the short form that an opcode of VOP3 stands for."""
-    if _FIRST_VOP1 <= opcode < _END_OF_VOP1:
-        return "VOP1", opcode - _FIRST_VOP1
-    if _FIRST_VOP2 <= opcode < _END_OF_VOP2:
-        return "VOP2", opcode - _FIRST_VOP2
-    return "VOPC", opcode
 
 
 def _half(part: str, name: str, fields: Mapping[str, int], literal: int | None) -> Instruction:
@@ -161,4 +152,5 @@ def load_encoding(generation: str) -> Encoding:
         table, *row = line.split("\t")
         if row and (row[0] == "all" or generation in row[0].split(",")):
             mnemonics |= {(table, opcode): name for opcode, name in enumerate(row[2].split(), int(row[1]))}
-    return Encoding(generation, tuple(formats), mnemonics)
+    shorts = {("VOP3", _FIRST_OF_VOP3[table] + opcode): name for (table, opcode), name in mnemonics.items() if table in _FIRST_OF_VOP3}
+    return Encoding(generation, tuple(formats), shorts | mnemonics)

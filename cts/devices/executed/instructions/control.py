@@ -97,13 +97,9 @@ ENDINGS: Mapping[str, Ends] = MappingProxyType(
     }
 )
 
-IGNORED = frozenset(
-    (
-        *(f"s_{name}" for name in ("nop", "clause", "delay_alu", "setprio", "sleep", "set_inst_prefetch_distance")),
-        *(f"s_{name}" for name in ("icache_inv", "dcache_inv", "gl1_inv", "waitcnt_depctr")),
-        *("s_wait_alu", "s_wait_samplecnt", "s_wait_expcnt", "v_nop", "v_pipeflush", "buffer_gl1_inv", "global_wb"),
-    )
-)
+_OF_TIME = "s_nop s_clause s_delay_alu s_setprio s_sleep s_set_inst_prefetch_distance s_waitcnt_depctr s_wait_alu v_nop v_pipeflush"
+_OF_OTHERS = "s_icache_inv s_dcache_inv s_gl1_inv buffer_gl1_inv global_wb s_wait_samplecnt s_wait_expcnt"
+IGNORED = frozenset(f"{_OF_TIME} {_OF_OTHERS}".split())
 """Instructions without an effect here: results of arithmetic are there at once, and only the caches of compute units are not coherent."""
 
 _WORKGROUP_BARRIER = 193

@@ -79,17 +79,10 @@ def _scaled(a: Array, exponent: Array) -> Array:
     return odd(np.ldexp(a.astype(np.float64), exponent.astype(np.int32)), np.zeros(1))
 
 
-def _convert(result: str, operand: str) -> Vector:
-    """Return the conversion of a number to a format, rounded by its mode."""
+def _rounded(result: str, operand: str) -> Vector:
+    """Return the conversion of an integer to a format, rounded by its mode."""
     form = _FORMATS[result]
-    source = _FORMATS.get(operand)
-    if source is not None:
-        return Vector(f"{result} <- {operand}", modal(form, lambda a: a, lambda a: a.astype(form.dtype), source), modal=True)
-
-    def integer(wave: Wave, a: Array) -> Array:
-        return rounded(a.astype(np.float64), form.dtype, form.rounding(wave))
-
-    return Vector(f"{result} <- {operand}", integer, modal=True)
+    return Vector(f"{result} <- {operand}", lambda wave, a: rounded(a.astype(np.float64), form.dtype, form.rounding(wave)), modal=True)
 
 
 def _integer(result: str, operand: str) -> Vector:
@@ -114,20 +107,14 @@ def _negated(function: Operation) -> Operation:
     return lambda a, b: ~function(a, b)
 
 
-_COMPARISONS: Mapping[str, Operation] = MappingProxyType(
-    {"lt": operator.lt, "eq": operator.eq, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
-)
+_COMPARISONS = {"lt": operator.lt, "eq": operator.eq, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
 _ORDERED = {**_COMPARISONS, "lg": lambda a, b: (a < b) | (a > b), "o": lambda a, b: ~(np.isnan(a) | np.isnan(b))}
 _NEGATED = {"u": "o", "neq": "eq", **{f"n{name}": name for name in ("ge", "lg", "gt", "le", "lt")}}
 _OF_FLOATS = {**_ORDERED, **{name: _negated(_ORDERED[of]) for name, of in _NEGATED.items()}}
 _OF_INTEGERS = {**_COMPARISONS, "ne": operator.ne}
 
 
-def _comparison(kind: str, function: Operation) -> Operation:
-    form = _FORMATS.get(kind)
-    if form is None:
-        return lambda _, a, b: function(a, b)
-
+def _comparison(form: Format, function: Operation) -> Operation:
     def compare(wave: Wave, a: Array, b: Array) -> Array:
         if not form.denormals(wave) & 1:
             a, b = form.flushed(a), form.flushed(b)
@@ -159,7 +146,7 @@ def _compares(prefix: str, result: str) -> dict[str, Vector]:
         for name, function in _OF_INTEGERS.items()
     }
     floats = {
-        f"{prefix}_{name}_{kind}": Vector(f"{result} <- {kind} {kind}", _comparison(kind, function), modal=True)
+        f"{prefix}_{name}_{kind}": Vector(f"{result} <- {kind} {kind}", _comparison(_FORMATS[kind], function), modal=True)
         for kind in _FORMATS
         for name, function in _OF_FLOATS.items()
     }
@@ -202,16 +189,10 @@ FLOATS: Mapping[str, Vector] = MappingProxyType(
         **_float("v_cos", "f16 f32", "*", *_through_double(lambda a: np.cos(2 * np.pi * (a - np.floor(a))))),
         "v_ldexp_f32": Vector("f32 <- f32 i32", modal(F32, _scaled), modal=True),
         "v_ldexp_f16": Vector("f16 <- f16 i16", modal(F16, _scaled), modal=True),
-        "v_cvt_f16_f32": _convert("f16", "f32"),
-        "v_cvt_f32_f16": _convert("f32", "f16"),
-        "v_cvt_f32_i32": _convert("f32", "i32"),
-        "v_cvt_f32_u32": _convert("f32", "u32"),
-        "v_cvt_f16_i16": _convert("f16", "i16"),
-        "v_cvt_f16_u16": _convert("f16", "u16"),
-        "v_cvt_i32_f32": _integer("i32", "f32"),
-        "v_cvt_u32_f32": _integer("u32", "f32"),
-        "v_cvt_i16_f16": _integer("i16", "f16"),
-        "v_cvt_u16_f16": _integer("u16", "f16"),
+        **{f"v_cvt_{result}_{of}": _rounded(result, of) for result, of in (("f16", "i16"), ("f16", "u16"), ("f32", "i32"), ("f32", "u32"))},
+        **{f"v_cvt_{result}_{of}": _integer(result, of) for of, result in (("f16", "i16"), ("f16", "u16"), ("f32", "i32"), ("f32", "u32"))},
+        "v_cvt_f16_f32": Vector("f16 <- f32", modal(F16, lambda a: a, lambda a: a.astype(np.float16), F32), modal=True),
+        "v_cvt_f32_f16": Vector("f32 <- f16", modal(F32, lambda a: a, lambda a: a.astype(np.float32), F16), modal=True),
         **{f"v_cvt_f32_ubyte{number}": _byte(number) for number in range(4)},
         "v_cvt_pk_rtz_f16_f32": Vector("b32 <- f32 f32", _packed_towards_zero, modal=True),
     }

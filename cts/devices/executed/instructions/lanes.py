@@ -11,6 +11,7 @@ import numpy as np
 from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.instructions.meaning import Meaning, Step
 from cts.devices.executed.instructions.transfers import WORD, deliver
+from cts.devices.executed.instructions.vector import half_of
 from cts.devices.executed.operands import FIRST_VECTOR, KINDS, scalar, vector, write_scalar, write_vector
 from cts.devices.executed.wave import Counter, Wave
 
@@ -76,11 +77,10 @@ def _permute_halves(instruction: Instruction) -> Step:
 
 
 def _swap(instruction: Instruction) -> Step:
-    codes, kind = (instruction["vdst"], instruction["src0"] - FIRST_VECTOR), KINDS[instruction.mnemonic[-3:]]
-    # The number of a register of 16 bits says which half it is.
-    places = [(code & 0x7F, bool(code & 0x80)) if kind.bits == 16 else (code, False) for code in codes]
-    reads = [vector(FIRST_VECTOR + register, kind, None, high) for register, high in places]
-    writes = [write_vector(register, kind, high) for register, high in places]
+    kind = KINDS[instruction.mnemonic[-3:]]
+    places = [half_of(instruction, code, kind) for code in (instruction["vdst"] + FIRST_VECTOR, instruction["src0"])]
+    reads = [vector(code, kind, None, high) for code, high in places]
+    writes = [write_vector(code - FIRST_VECTOR, kind, high) for code, high in places]
 
     def step(wave: Wave) -> None:
         old = reads[0](wave).copy()

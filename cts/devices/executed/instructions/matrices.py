@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 
 import numpy as np
 
+from cts.devices.executed.arithmetic import ZERO, rounded
 from cts.devices.executed.arrays import Array
 from cts.devices.executed.encoding.decoder import Instruction
 from cts.devices.executed.errors import NotModelled
@@ -25,21 +25,15 @@ SOURCES = ("src0", "src1")
 """The operands A and B."""
 
 
-def _bf16(codes: Array) -> Array:
-    return (codes.astype(np.uint32) << np.uint32(16)).view(np.float32)
-
-
-_UNPACK: Mapping[str, tuple[np.dtype[np.generic], Callable[[Array], Array]]] = MappingProxyType(
-    {
-        "f16": (np.dtype("<u2"), lambda codes: codes.view(np.float16)),
-        "bf16": (np.dtype("<u2"), _bf16),
-        "fp8": (np.dtype("u1"), lambda codes: FP8[codes]),
-        "bf8": (np.dtype("u1"), lambda codes: BF8[codes]),
-        "iu8": (np.dtype("u1"), lambda codes: codes),
-        "f32": (np.dtype("<u4"), lambda codes: codes.view(np.float32)),
-        "i32": (np.dtype("<u4"), lambda codes: codes.view(np.int32)),
-    }
-)
+_UNPACK: Mapping[str, tuple[np.dtype[np.generic], Callable[[Array], Array]]] = {
+    "f16": (np.dtype("<u2"), lambda codes: codes.view(np.float16)),
+    "bf16": (np.dtype("<u2"), lambda codes: (codes.astype(np.uint32) << np.uint32(16)).view(np.float32)),
+    "fp8": (np.dtype("u1"), lambda codes: FP8[codes]),
+    "bf8": (np.dtype("u1"), lambda codes: BF8[codes]),
+    "iu8": (np.dtype("u1"), lambda codes: codes),
+    "f32": (np.dtype("<u4"), lambda codes: codes.view(np.float32)),
+    "i32": (np.dtype("<u4"), lambda codes: codes.view(np.int32)),
+}
 """Type -> the codes of elements, and their values."""
 
 
@@ -86,19 +80,16 @@ class MultiplyAccumulate:
         saturates = bool(instruction["clamp"])
         if saturates and self.result != "i32":
             raise NotModelled(instruction.mnemonic, "with clamp")
-        register, rounded, dtype = instruction["vdst"], _ROUNDED[self.result], _UNPACK[self.result][0]
+        register, encoded, dtype = instruction["vdst"], _ENCODED[self.result], _UNPACK[self.result][0]
+        sums = _sums if self.result == "i32" else exact_sums
 
         def step(wave: Wave) -> None:
             rows, columns = results(self.repeated, wave.lanes)
             if not (wave.full and all(self._repeats(wave, instruction, place) for place in (0, 1))):
                 _write(wave, register, np.full((SIZE, SIZE), POISON).astype(dtype)[rows, columns], kept_half)
                 return
-            if self.result == "i32":
-                total = a(wave) @ b(wave) + c(wave)
-                values = np.clip(total, -(2.0**31), 2.0**31 - 1) if saturates else total
-                codes = values.astype(np.int64).astype(np.uint32)
-            else:
-                codes = rounded(exact_sums(a(wave), b(wave), c(wave)))
+            total = sums(a(wave), b(wave), c(wave))
+            codes = encoded(np.clip(total, -(2.0**31), 2.0**31 - 1) if saturates else total)
             _write(wave, register, codes[rows, columns], kept_half)
 
         return step
@@ -121,8 +112,7 @@ class MultiplyAccumulate:
 
         def read(wave: Wave) -> Array:
             outer, inner = factors(repeated, wave.lanes)
-            count = inner.shape[1] * dtype.itemsize // 4
-            codes = np.ascontiguousarray(wave.u32[register : register + count].T).view(dtype)
+            codes = _read(wave, register, inner.shape[1], dtype, None)
             found = values(codes.view(np.int8) if signed else codes).astype(np.float64)
             if negate[0] or negate[1]:
                 found = found * np.where(np.arange(found.shape[1]) % 2 == 0, 1 - 2 * negate[0], 1 - 2 * negate[1])
@@ -177,9 +167,14 @@ def _write(wave: Wave, register: int, codes: Array, half: int | None) -> None:
     wave.u32[register : register + words.shape[1]] = words.T
 
 
+def _sums(a: Array, b: Array, c: Array) -> Array:
+    found: Array = a @ b + c
+    return found
+
+
 def exact_sums(a: Array, b: Array, c: Array) -> Array:
     """Return A * B + C in float64: exact, or rounded to odd."""
-    total: Array = a @ b + c
+    total = _sums(a, b, c)
     if _is_exact(a, b, c) or not np.isfinite(total).all():
         return total
     products = a[:, :, np.newaxis] * b[np.newaxis]
@@ -213,30 +208,22 @@ def _lowest_bit(values: Array) -> float:
 
 def _to_bf16(values: Array) -> Array:
     """Return the codes of bf16, rounded to the nearest even from float64 that is exact or rounded to odd."""
-    narrow = values.astype(np.float32)
     # Round to odd once more, so the second rounding is as good as the only one.
-    inexact = (narrow.astype(np.float64) != values) & np.isfinite(narrow) & (narrow.view(np.uint32) & 1 == 0)
-    towards = np.where(values > narrow, np.float32(np.inf), np.float32(-np.inf))
-    bits = np.where(inexact, np.nextafter(narrow, towards), narrow).view(np.uint32)
-    rounded = bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1)) >> np.uint32(16)
-    return np.where(np.isnan(narrow), 0x7FC0, rounded).astype(np.uint16)
+    narrow = rounded(values, np.dtype(np.float32), ZERO)
+    bits = narrow.view(np.uint32) | (narrow != values)
+    nearest = bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1)) >> np.uint32(16)
+    return np.where(np.isnan(values), 0x7FC0, nearest).astype(np.uint16)
 
 
-_ROUNDED: Mapping[str, Callable[[Array], Array]] = MappingProxyType(
-    {
-        "f32": lambda values: values.astype(np.float32).view(np.uint32),
-        "f16": lambda values: values.astype(np.float16).view(np.uint16),
-        "bf16": _to_bf16,
-        "i32": lambda values: values,
-    }
-)
-
-_TYPES = (("f32", "f16", "f16"), ("f32", "bf16", "bf16"), ("f16", "f16", "f16"), ("bf16", "bf16", "bf16"), ("i32", "iu8", "iu8"))
-_TYPES_OF_8_BITS = tuple(("f32", a, b) for a in ("fp8", "bf8") for b in ("fp8", "bf8"))
+_ENCODED: Mapping[str, Callable[[Array], Array]] = {
+    "f32": lambda values: values.astype(np.float32).view(np.uint32),
+    "f16": lambda values: values.astype(np.float16).view(np.uint16),
+    "bf16": _to_bf16,
+    "i32": lambda values: values.astype(np.int64).astype(np.uint32),
+}
 
 
-def matrices(generation: str) -> dict[str, MultiplyAccumulate]:
-    """Return the matrix instructions of a generation by mnemonic."""
-    repeated = generation != "gfx12"
-    found = {f"v_wmma_{result}_16x16x16_{a}": MultiplyAccumulate(result, a, b, repeated) for result, a, b in _TYPES}
-    return found | {f"v_wmma_{result}_16x16x16_{a}_{b}": MultiplyAccumulate(result, a, b, repeated) for result, a, b in _TYPES_OF_8_BITS}
+def multiply_accumulate(mnemonic: str, generation: str) -> MultiplyAccumulate:
+    """Return the instruction of a generation with a mnemonic."""
+    _, _, result, _, *factors_ = mnemonic.split("_")
+    return MultiplyAccumulate(result, factors_[0], factors_[-1], repeated=generation != "gfx12")

@@ -122,10 +122,10 @@ def _accumulated(instruction: Instruction) -> Step:
     return Packed(FLOATS["v_fma_f16"])(replace(instruction, fields=MappingProxyType({**instruction.fields, **third, **plain})))
 
 
-_FLOAT_OPERATIONS = ("add", "mul", "fma", "min", "max", "min_num", "max_num")
-_INTEGER_OPERATIONS = (
-    "add_u16 add_i16 sub_u16 sub_i16 mul_lo_u16 min_u16 min_i16 max_u16 max_i16 mad_u16 mad_i16 lshlrev_b16 lshrrev_b16 ashrrev_i16"
-)
+def packed(mnemonic: str) -> Packed:
+    """Return the instruction on two halves with a mnemonic."""
+    single = re.sub("^v_pk_(add|sub)_(?=[ui])", r"v_\1_nc_", mnemonic).replace("v_pk_", "v_")
+    return Packed({**FLOATS, **INTEGERS}[single])
 
 
 def _values(exponent_bits: int, significand_bits: int, has_infinity: bool) -> Array:
@@ -148,18 +148,13 @@ FP8, BF8 = _values(4, 3, has_infinity=False), _values(5, 2, has_infinity=True)
 
 def _encoded(values: Array, wave: Wave, a: Array) -> Array:
     """Return the codes of the nearest values, of two as near that with an even code."""
-    finite = np.flatnonzero(np.isfinite(values[:128]))
-    positive = values[finite].astype(np.float64)
-    magnitude = np.abs(a.astype(np.float64))
+    positive = values[:128][np.isfinite(values[:128])].astype(np.float64)
     # Half way beyond the largest value overflow begins.
-    beyond = positive[-1] + (positive[-1] - positive[-2])
-    places = np.append(positive, beyond)
-    upper = np.clip(np.searchsorted(places, magnitude), 1, len(places) - 1)
-    lower = upper - 1
-    above = magnitude - places[lower] - (places[upper] - magnitude)
-    code = np.where((above > 0) | ((above == 0) & (upper % 2 == 0)), upper, lower)
-    overflow = len(positive) - 1 if wave.mode & OVERFLOW_TO_LARGEST else len(positive)
-    code = np.where(code >= len(positive), overflow, code)
+    places = np.append(positive, 2 * positive[-1] - positive[-2])
+    half_ways = (places[1:] + places[:-1]) / 2
+    lower, upper = (np.searchsorted(half_ways, np.abs(a.astype(np.float64)), side) for side in ("left", "right"))
+    overflow = len(positive) - bool(wave.mode & OVERFLOW_TO_LARGEST)
+    code = np.minimum(np.where(lower % 2, upper, lower), overflow)
     code = np.where(np.isnan(a), 0x7F, code)
     return (code | np.where(np.signbit(a), 0x80, 0)).astype(np.uint16)
 
@@ -179,8 +174,6 @@ def _from_bytes(values: Array) -> Vector:
 
 PACKED: Mapping[str, Meaning] = MappingProxyType(
     {
-        **{f"v_pk_{name}_f16": Packed(FLOATS[f"v_{name}_f16"]) for name in _FLOAT_OPERATIONS},
-        **{f"v_pk_{name}": Packed(INTEGERS["v_" + re.sub("^(add|sub)", r"\1_nc", name)]) for name in _INTEGER_OPERATIONS.split()},
         "v_pk_fmac_f16": _accumulated,
         "v_fma_mix_f32": Mixed(None),
         "v_fma_mixlo_f16": Mixed(False),

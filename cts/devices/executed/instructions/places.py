@@ -133,8 +133,9 @@ def in_memory(instruction: Instruction, generation: str, count: int = 64) -> Fin
 
 
 def in_data_share(instruction: Instruction, _: str) -> Find:
-    """Return how an instruction of the local data share finds it; its offsets come from the caller."""
+    """Return how an instruction of the local data share finds it; two offsets, which count elements, come from the caller."""
     register = instruction["addr"]
+    offset = 0 if "2addr" in instruction.mnemonic else instruction["offset0"] | instruction["offset1"] << 8
 
     def find(wave: Wave) -> Access:
         data, active = wave.group.lds, wave.active
@@ -142,7 +143,7 @@ def in_data_share(instruction: Instruction, _: str) -> Find:
 
         def access(further: int, size: int) -> Iterable[Part]:
             # Addresses wrap at 32 bits.
-            places = base + further & ALL
+            places = base + offset + further & ALL
             lanes = active & (places + size <= len(data))
             return (Part(data, places[lanes], lanes),)
 

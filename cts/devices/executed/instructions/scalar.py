@@ -80,9 +80,9 @@ class Scalar:
         return compute
 
 
-def _of_vector(name: str) -> Scalar:
+def of_vector(mnemonic: str) -> Scalar:
     """Return a scalar instruction with the arithmetic of a vector instruction on floats."""
-    of = {**FLOATS, **COMPARISONS}[name]
+    of = {**FLOATS, **COMPARISONS}[f"v{mnemonic[1:]}"]
     result, _, operands = of.signature.partition(" <- ")
     kinds = [KINDS[operand.rpartition(":")[2]] for operand in operands.split()]
 
@@ -122,51 +122,29 @@ def _on_exec(bits: int, function: Callable[..., tuple[int, int]]) -> Scalar:
     return Scalar(f"b{bits} <- b{bits} exec:b{bits}", function, "exec")
 
 
-def _logic(names: Mapping[str, Callable[[int, int], int]]) -> dict[str, Scalar]:
-    return {
-        f"s_{name}_b{bits}": Scalar(f"b{bits} <- b{bits} b{bits}", function, "nonzero")
-        for name, function in names.items()
-        for bits in (32, 64)
-    }
+_LOGIC: Mapping[str, Callable[[int, int], int]] = {
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "nand": lambda a, b: ~(a & b),
+    "nor": lambda a, b: ~(a | b),
+    "xnor": lambda a, b: ~(a ^ b),
+    "and_not1": lambda a, b: a & ~b,
+    "or_not1": lambda a, b: a | ~b,
+}
+_FOR_EXEC: Mapping[str, Callable[[int, int], int]] = {**_LOGIC, "and_not0": lambda a, b: ~a & b, "or_not0": lambda a, b: ~a | b}
+_AND_NOT = ("and_not0", "and_not1")
+_COMPARE = {"eq": operator.eq, "lg": operator.ne, "gt": operator.gt, "ge": operator.ge, "lt": operator.lt, "le": operator.le}
 
-
-_LOGIC: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
-    {
-        "and": operator.and_,
-        "or": operator.or_,
-        "xor": operator.xor,
-        "nand": lambda a, b: ~(a & b),
-        "nor": lambda a, b: ~(a | b),
-        "xnor": lambda a, b: ~(a ^ b),
-        "and_not1": lambda a, b: a & ~b,
-        "or_not1": lambda a, b: a | ~b,
-    }
-)
-_FOR_EXEC: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
-    {**_LOGIC, "and_not0": lambda a, b: ~a & b, "or_not0": lambda a, b: ~a | b}
-)
-_COMPARE: Mapping[str, Callable[[int, int], bool]] = MappingProxyType(
-    {"eq": operator.eq, "lg": operator.ne, "gt": operator.gt, "ge": operator.ge, "lt": operator.lt, "le": operator.le}
-)
-_ROUNDINGS, _CHOICES, _CONVERSIONS = "ceil floor trunc rndne", "min max min_num max_num", "f32_i32 f32_u32 i32_f32 u32_f32 f16_f32 f32_f16"
-_OF_FLOATS = "lt eq le gt lg ge o u nge nlg ngt nle neq nlt"
-_FLOAT_NAMES = (
-    *(f"{name}_{kind}" for name in f"add sub mul fmac {_ROUNDINGS} {_CHOICES}".split() for kind in ("f16", "f32")),
-    *(f"cmp_{name}_{kind}" for name in _OF_FLOATS.split() for kind in ("f16", "f32")),
-    *(f"cvt_{conversion}" for conversion in f"pk_rtz_f16_f32 {_CONVERSIONS}".split()),
-    *("fmaak_f32", "fmamk_f32"),
-)
 
 SCALARS: Mapping[str, Scalar] = MappingProxyType(
     {
-        **_logic(_LOGIC),
+        **{f"s_{name}_b{n}": Scalar(f"b{n} <- b{n} b{n}", f, "nonzero") for name, f in _LOGIC.items() for n in (32, 64)},
         **{f"s_{name}_saveexec_b{n}": _on_exec(n, lambda a, old, f=f: (old, f(a, old))) for name, f in _FOR_EXEC.items() for n in (32, 64)},
-        **{f"s_and_not0_wrexec_b{n}": _on_exec(n, lambda a, old: (~a & old,) * 2) for n in (32, 64)},
-        **{f"s_and_not1_wrexec_b{n}": _on_exec(n, lambda a, old: (a & ~old,) * 2) for n in (32, 64)},
+        **{f"s_{name}_wrexec_b{n}": _on_exec(n, lambda a, old, f=_FOR_EXEC[name]: (f(a, old),) * 2) for name in _AND_NOT for n in (32, 64)},
         **{f"s_cmp_{name}_{kind}": Scalar(f"scc <- {kind} {kind}", f) for name, f in _COMPARE.items() for kind in ("i32", "u32")},
         **{f"s_cmp_{name}_u64": Scalar("scc <- u64 u64", _COMPARE[name]) for name in ("eq", "lg")},
         **{f"s_cmpk_{name}_{kind}": Scalar(f"scc <- dst:{kind} simm:{kind}", f) for name, f in _COMPARE.items() for kind in ("i32", "u32")},
-        **{f"s_{name}": _of_vector(f"v_{name}") for name in _FLOAT_NAMES},
         **dict.fromkeys(("s_add_u32", "s_add_co_u32"), Scalar("u32 <- u32 u32", _sum, "returned")),
         **dict.fromkeys(("s_sub_u32", "s_sub_co_u32"), Scalar("u32 <- u32 u32", _difference, "returned")),
         **dict.fromkeys(("s_add_i32", "s_add_co_i32"), Scalar("i32 <- i32 i32", _signed_sum, "returned")),
@@ -185,10 +163,7 @@ SCALARS: Mapping[str, Scalar] = MappingProxyType(
         "s_mul_hi_i32": Scalar("i32 <- i32 i32", lambda a, b: a * b >> 32),
         "s_absdiff_i32": Scalar("i32 <- i32 i32", lambda a, b: abs(a - b), "nonzero"),
         "s_abs_i32": Scalar("i32 <- i32", abs, "nonzero"),
-        **{
-            f"s_lshl{n}_add_u32": Scalar("u32 <- u32 u32", lambda a, b, n=n: ((a << n) + b, (a << n) + b > _M32), "returned")
-            for n in range(1, 5)
-        },
+        **{f"s_lshl{n}_add_u32": Scalar("u32 <- u32 u32", lambda a, b, n=n: _sum(a << n, b), "returned") for n in range(1, 5)},
         **{f"s_lshl_b{n}": Scalar(f"b{n} <- b{n} b32", lambda a, b, n=n: a << (b & n - 1), "nonzero") for n in (32, 64)},
         **{f"s_lshr_b{n}": Scalar(f"b{n} <- b{n} b32", lambda a, b, n=n: a >> (b & n - 1), "nonzero") for n in (32, 64)},
         **{f"s_ashr_i{n}": Scalar(f"i{n} <- i{n} b32", lambda a, b, n=n: a >> (b & n - 1), "nonzero") for n in (32, 64)},
@@ -209,11 +184,8 @@ SCALARS: Mapping[str, Scalar] = MappingProxyType(
         **{f"s_bitcmp0_b{n}": Scalar(f"scc <- b{n} b32", lambda a, b, n=n: not a >> (b & n - 1) & 1) for n in (32, 64)},
         **{f"s_bitcmp1_b{n}": Scalar(f"scc <- b{n} b32", lambda a, b, n=n: a >> (b & n - 1) & 1) for n in (32, 64)},
         "s_bitreplicate_b64_b32": Scalar("b64 <- b32", _twice_each_bit),
-        **{
-            f"s_{name}_{kind}": Scalar(f"{kind} <- {kind} {kind}", lambda a, b, c=c: (a, True) if c(a, b) else (b, False), "returned")
-            for name, c in (("min", operator.lt), ("max", operator.gt))
-            for kind in ("i32", "u32")
-        },
+        **{f"s_min_{kind}": Scalar(f"{kind} <- {kind} {kind}", lambda a, b: (min(a, b), a < b), "returned") for kind in ("i32", "u32")},
+        **{f"s_max_{kind}": Scalar(f"{kind} <- {kind} {kind}", lambda a, b: (max(a, b), a > b), "returned") for kind in ("i32", "u32")},
         "s_sext_i32_i8": Scalar("i32 <- b32", lambda a: (a & 0xFF ^ 0x80) - 0x80),
         "s_sext_i32_i16": Scalar("i32 <- b32", lambda a: (a & 0xFFFF ^ 0x8000) - 0x8000),
         "s_pack_ll_b32_b16": Scalar("b32 <- b32 b32", lambda a, b: a & 0xFFFF | b << 16),

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
+import re
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 
-from cts.devices.executed.encoding.decoder import Instruction
+from cts.devices.executed.encoding.decoder import Instruction, load_encoding
 from cts.devices.executed.errors import NotModelled
-from cts.devices.executed.instructions.atomics import atomics
+from cts.devices.executed.instructions.atomics import atomic
 from cts.devices.executed.instructions.control import IGNORED, STATE
 from cts.devices.executed.instructions.floats import COMPARISONS, FLOATS
 from cts.devices.executed.instructions.integers import INTEGERS
 from cts.devices.executed.instructions.lanes import LANES
-from cts.devices.executed.instructions.matrices import matrices
+from cts.devices.executed.instructions.matrices import multiply_accumulate
 from cts.devices.executed.instructions.meaning import Meaning, Step
-from cts.devices.executed.instructions.packed import PACKED
-from cts.devices.executed.instructions.scalar import SCALARS
-from cts.devices.executed.instructions.transfers import transfers
+from cts.devices.executed.instructions.packed import PACKED, packed
+from cts.devices.executed.instructions.scalar import SCALARS, of_vector
+from cts.devices.executed.instructions.transfers import scalar_load, transfer, transposed_load
 from cts.devices.executed.instructions.vector import Pair, Vector
+
+_FAMILIES: Mapping[str, Callable[[str, str], Meaning]] = {
+    r"v_wmma_": multiply_accumulate,
+    r"v_pk_": lambda mnemonic, _: packed(mnemonic),
+    r"s_(cvt_|.*_f(16|32)$)": lambda mnemonic, _: of_vector(mnemonic),
+    r"s_(buffer_)?load_": lambda _, generation: partial(scalar_load, generation),
+    r"global_load_tr_": lambda _, generation: partial(transposed_load, generation),
+    r"(buffer|global|ds)_(load|store)_": lambda _, generation: partial(transfer, generation),
+    r"(buffer|global)_atomic_|ds_": lambda _, generation: partial(atomic, generation),
+}
+"""What the mnemonics begin with whose meaning follows from mnemonic and generation; the first that fits decides."""
 
 
 @cache
 def load_meanings(generation: str) -> Mapping[str, Meaning]:
     """Return the meaning of each mnemonic, except of those that end a block and those without an effect."""
-    own: dict[str, Meaning] = {**matrices(generation), **transfers(generation), **atomics(generation)}
-    return {**INTEGERS, **FLOATS, **COMPARISONS, **PACKED, **SCALARS, **LANES, **STATE, **own}
+    found: dict[str, Meaning] = {**INTEGERS, **FLOATS, **COMPARISONS, **PACKED, **SCALARS, **LANES, **STATE}
+    for name in load_encoding(generation).mnemonics.values():
+        family = next((family for pattern, family in _FAMILIES.items() if name not in found and re.match(pattern, name)), None)
+        if family is not None:
+            found[name] = family(name, generation)
+    return found
 
 
 def prepare(instruction: Instruction, generation: str) -> Step | None:

@@ -8,7 +8,8 @@ model for RDNA4, too, only waits for stores, since they are complete no earlier 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
@@ -18,7 +19,7 @@ import numpy as np
 from cts.devices.executed.arrays import Array
 from cts.devices.executed.caches import Uncached
 from cts.devices.executed.encoding.decoder import Instruction
-from cts.devices.executed.instructions.meaning import Meaning, Step
+from cts.devices.executed.instructions.meaning import Step
 from cts.devices.executed.instructions.places import ALL, Find, Part, descriptor, in_buffer, in_data_share, in_memory, signed
 from cts.devices.executed.memory import ADDRESSES
 from cts.devices.executed.operands import scalar
@@ -44,20 +45,14 @@ class Shape:
 
 WORD = Shape(4)
 
-SHAPES: Mapping[str, Shape] = MappingProxyType(
-    {
-        **{f"b{32 * count}": Shape(4, count) for count in (1, 2, 3, 4, 8, 16)},
-        **{f"{letter}{8 * size}": Shape(size, signed=letter == "i") for letter in "uib" for size in (1, 2)},
-        **{
-            name: Shape(size, signed=letter == "i", half=half)
-            for letter in "uib"
-            for size in (1, 2)
-            for half, place in enumerate(("d16", "d16_hi"))
-            for name in (f"{place}_{letter}{8 * size}", f"{letter}{8 * size}_{place}")
-        },
-    }
-)
-"""Shape by the end of a mnemonic."""
+
+@cache
+def shape_of(mnemonic: str) -> Shape:
+    """Return the shape that a mnemonic names."""
+    ((letter, bits),) = re.findall(r"_([uib])([0-9]+)", mnemonic)
+    half = int("d16_hi" in mnemonic) if "d16" in mnemonic else None
+    return Shape(min(int(bits) // 8, 4), max(int(bits) // 32, 1), letter == "i", half)
+
 
 PLACES = MappingProxyType({"buffer": in_buffer, "global": in_memory, "ds": in_data_share})
 """How to find memory, by the beginning of a mnemonic."""
@@ -87,38 +82,28 @@ def deliver(wave: Wave, register: int, shape: Shape, words: Iterable[Array], act
         np.copyto(target, whole.astype(target.dtype), where=active)
 
 
-@dataclass(frozen=True)
-class Transfer:
-    """A load or store of each lane."""
-
-    generation: str
-
-    def __call__(self, instruction: Instruction) -> Step:
-        segment, verb, name = instruction.mnemonic.split("_", 2)
-        offsets: tuple[int, ...] = (0,)
-        registers = [instruction.fields.get("vdata", instruction.fields.get("data", 0))]
-        if segment == "ds":
-            offsets, name = _offsets(instruction, name)
-            registers = [instruction["data0"], instruction["data1"]][: len(offsets)]
-        find, shape = PLACES[segment](instruction, self.generation), SHAPES[name]
-        counter = Counter.SHARE if segment == "ds" else Counter.LOAD if verb == "load" else Counter.STORE
-        beyond = beyond_unit(instruction, self.generation == "gfx12")
-        if verb == "load":
-            return _load(find, shape, instruction["vdata" if segment == "buffer" else "vdst"], offsets, counter, beyond)
-        return _store(find, shape, registers, offsets, counter)
+def registers_of(instruction: Instruction) -> tuple[int, list[int]]:
+    """Return the first vector register of the result, and of each operand with data."""
+    fields = instruction.fields
+    data = [fields[name] for name in ("vdata", "data", "data0", "data1") if name in fields]
+    return fields.get("vdst", data[0]), data
 
 
-def _offsets(instruction: Instruction, name: str) -> tuple[tuple[int, ...], str]:
-    """Return the offsets of an instruction of the local data share, and the end of its mnemonic without the number of addresses."""
-    first, second = instruction["offset0"], instruction["offset1"]
-    if not name.startswith("2addr_"):
-        return (first | second << 8,), name
-    end = name.rpartition("_")[2]
-    unit = 4 * SHAPES[end].count * (64 if "stride64" in name else 1)
-    return (unit * first, unit * second), end
+def transfer(generation: str, instruction: Instruction) -> Step:
+    """Prepare a load or store of each lane."""
+    mnemonic = instruction.mnemonic
+    segment, verb, _ = mnemonic.split("_", 2)
+    find, shape, (result, data) = PLACES[segment](instruction, generation), shape_of(mnemonic), registers_of(instruction)
+    # With two addresses, the offsets of the local data share count elements.
+    unit = 4 * shape.count * (64 if "stride64" in mnemonic else 1)
+    offsets = [unit * instruction[name] for name in ("offset0", "offset1")] if "2addr" in mnemonic else [0]
+    counter = Counter.SHARE if segment == "ds" else Counter.LOAD if verb == "load" else Counter.STORE
+    if verb == "load":
+        return _load(find, shape, result, offsets, counter, beyond_unit(instruction, generation == "gfx12"))
+    return _store(find, shape, data, offsets, counter)
 
 
-def _load(find: Find, shape: Shape, register: int, offsets: tuple[int, ...], counter: Counter, past: bool) -> Step:
+def _load(find: Find, shape: Shape, register: int, offsets: list[int], counter: Counter, past: bool) -> Step:
     places = [offset + 4 * number for offset in offsets for number in range(shape.count)]
 
     def step(wave: Wave) -> None:
@@ -129,12 +114,9 @@ def _load(find: Find, shape: Shape, register: int, offsets: tuple[int, ...], cou
     return step
 
 
-def _store(find: Find, shape: Shape, registers: list[int], offsets: tuple[int, ...], counter: Counter) -> Step:
-    places = [
-        (register + number, offset + 4 * number)
-        for register, offset in zip(registers, offsets, strict=True)
-        for number in range(shape.count)
-    ]
+def _store(find: Find, shape: Shape, registers: list[int], offsets: list[int], counter: Counter) -> Step:
+    both = zip(registers, offsets, strict=False)
+    places = [(register + number, offset + 4 * number) for register, offset in both for number in range(shape.count)]
 
     def step(wave: Wave) -> None:
         access, cache = find(wave), _DATA_SHARE if counter is Counter.SHARE else wave.cache
@@ -157,29 +139,24 @@ def _store(find: Find, shape: Shape, registers: list[int], offsets: tuple[int, .
     return step
 
 
-@dataclass(frozen=True)
-class ScalarLoad:
-    """A load to scalar registers, from an address or through a descriptor."""
+def scalar_load(generation: str, instruction: Instruction) -> Step:
+    """Prepare a load to scalar registers, from an address or through a descriptor."""
+    through, rdna4 = instruction.mnemonic.startswith("s_buffer_"), generation == "gfx12"
+    shape = shape_of(instruction.mnemonic)
+    counter = Counter.SCALAR if rdna4 else Counter.SHARE
+    base, first = 2 * instruction["sbase"], instruction["sdata"]
+    offset, soffset = signed(instruction["offset"], 24 if rdna4 else 21), scalar(instruction["soffset"], 32)
 
-    generation: str
+    def step(wave: Wave) -> None:
+        # Loads of words ignore the two lowest bits.
+        place = offset + soffset(wave) & (-4 if shape.size == 4 else -1)
+        address, records = descriptor(wave, base) if through else (wave.pair(base), place + 64)
+        inside = [0 <= place + 4 * number <= records - shape.size or not through for number in range(shape.count)]
+        values = [_scalar_at(wave, address + place + 4 * number, shape) if there else 0 for number, there in enumerate(inside)]
+        if first != NULL:
+            wave.later(counter, partial(_deliver_scalars, wave, first, values), scalar=True)
 
-    def __call__(self, instruction: Instruction) -> Step:
-        through, rdna4 = instruction.mnemonic.startswith("s_buffer_"), self.generation == "gfx12"
-        shape = SHAPES[instruction.mnemonic.rpartition("_")[2]]
-        counter = Counter.SCALAR if rdna4 else Counter.SHARE
-        base, first = 2 * instruction["sbase"], instruction["sdata"]
-        offset, soffset = signed(instruction["offset"], 24 if rdna4 else 21), scalar(instruction["soffset"], 32)
-
-        def step(wave: Wave) -> None:
-            # Loads of words ignore the two lowest bits.
-            place = offset + soffset(wave) & (-4 if shape.size == 4 else -1)
-            address, records = descriptor(wave, base) if through else (wave.pair(base), place + 64)
-            inside = [0 <= place + 4 * number <= records - shape.size or not through for number in range(shape.count)]
-            values = [_scalar_at(wave, address + place + 4 * number, shape) if there else 0 for number, there in enumerate(inside)]
-            if first != NULL:
-                wave.later(counter, partial(_deliver_scalars, wave, first, values), scalar=True)
-
-        return step
+    return step
 
 
 def _deliver_scalars(wave: Wave, first: int, values: list[int]) -> None:
@@ -193,62 +170,30 @@ def _scalar_at(wave: Wave, address: int, shape: Shape) -> int:
     return int.from_bytes(buffer.data[start : start + shape.size].tobytes(), "little", signed=shape.signed) & ALL
 
 
-@dataclass(frozen=True)
-class TransposedLoad:
-    """global_load_tr: lanes load rows, and the tile that they make is transposed.
+def transposed_load(generation: str, instruction: Instruction) -> Step:
+    """Prepare global_load_tr: lanes load rows, and the tile that they make is transposed.
 
     Only the first 32 lanes give addresses. With 64 lanes, the others get the second half of what each of the first 32 would get.
-
-    Attributes:
-        size: bytes of an element: 2 for b128, 1 for b64.
     """
+    # Elements have 2 bytes for b128, 1 for b64.
+    size = shape_of(instruction.mnemonic).count // 2
+    find, register = in_memory(instruction, generation, 32), instruction["vdst"]
+    past = beyond_unit(instruction, rdna4=True)
 
-    size: int
+    def step(wave: Wave) -> None:
+        access = find(wave)
+        rows = np.stack([loaded(wave, access(4 * number, 4), 4, wave.cache, past)[:32] for number in range(size * 2)], axis=1)
+        tiles: Array
+        if size == 2:
+            tiles = rows.view(np.uint16).reshape(4, 8, 8).transpose(0, 2, 1)
+        else:
+            # Two tiles of 16 lanes: the upper part of the row, which half of the row, the lower part of the row; then the column.
+            tiles = rows.view(np.uint8).reshape(2, 2, 2, 4, 8).transpose(0, 2, 4, 1, 3)
+        words = np.ascontiguousarray(tiles).reshape(32, 8).view(np.uint32)
+        if wave.lanes == 64:
+            words = np.concatenate(np.split(words, 2, axis=1))
+        if not wave.full:
+            words = np.full_like(words, POISON)
+        wave.later(Counter.LOAD, partial(deliver, wave, register, WORD, words.T, wave.active))
 
-    def __call__(self, instruction: Instruction) -> Step:
-        find, register, size = in_memory(instruction, "gfx12", 32), instruction["vdst"], self.size
-        past = beyond_unit(instruction, rdna4=True)
-
-        def step(wave: Wave) -> None:
-            access = find(wave)
-            rows = np.stack([loaded(wave, access(4 * number, 4), 4, wave.cache, past)[:32] for number in range(size * 2)], axis=1)
-            tiles: Array
-            if size == 2:
-                tiles = rows.view(np.uint16).reshape(4, 8, 8).transpose(0, 2, 1)
-            else:
-                # Two tiles of 16 lanes: the upper part of the row, which half of the row, the lower part of the row; then the column.
-                tiles = rows.view(np.uint8).reshape(2, 2, 2, 4, 8).transpose(0, 2, 4, 1, 3)
-            words = np.ascontiguousarray(tiles).reshape(32, 8).view(np.uint32)
-            if wave.lanes == 64:
-                words = np.concatenate(np.split(words, 2, axis=1))
-            if not wave.full:
-                words = np.full_like(words, POISON)
-            wave.later(Counter.LOAD, partial(deliver, wave, register, WORD, words.T, wave.active))
-
-        return step
-
-
-_COUNTS = ("b32", "b64", "b96", "b128")
-_SMALL = ("u8", "i8", "u16", "i16")
-_ALIKE = (*(f"load_{shape}" for shape in (*_SMALL, *_COUNTS)), *(f"store_{shape}" for shape in ("b8", "b16", *_COUNTS)))
-_OF_VECTORS = (
-    *(f"load_{half}_{shape}" for half in ("d16", "d16_hi") for shape in ("u8", "i8", "b16")),
-    *("store_d16_hi_b8", "store_d16_hi_b16"),
-)
-_OF_SHARE = (
-    *(f"load_{shape}_{half}" for half in ("d16", "d16_hi") for shape in ("u8", "i8", "u16")),
-    *("store_b8_d16_hi", "store_b16_d16_hi"),
-    *(f"{verb}_2addr{stride}_{size}" for verb in ("load", "store") for stride in ("", "_stride64") for size in ("b32", "b64")),
-)
-
-
-@cache
-def transfers(generation: str) -> Mapping[str, Meaning]:
-    """Return the loads and stores of a generation by mnemonic."""
-    transfer, scalar_load = Transfer(generation), ScalarLoad(generation)
-    found: dict[str, Meaning] = {f"{segment}_{name}": transfer for segment in ("buffer", "global") for name in (*_ALIKE, *_OF_VECTORS)}
-    found |= {f"ds_{name}": transfer for name in (*_ALIKE, *_OF_SHARE)}
-    found |= {f"s_{through}load_{shape}": scalar_load for through in ("", "buffer_") for shape in (*_COUNTS, "b256", "b512", *_SMALL)}
-    if generation == "gfx12":
-        found |= {"global_load_tr_b128": TransposedLoad(2), "global_load_tr_b64": TransposedLoad(1)}
-    return MappingProxyType(found)
+    return step

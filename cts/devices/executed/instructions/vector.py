@@ -92,7 +92,8 @@ def _reads(instruction: Instruction, operands: Sequence[str]) -> tuple[list[Read
         where, _, name = operand.rpartition(":")
         kind = KINDS[name]
         if where == "dst":
-            found.append(_destination(instruction, kind))
+            code, high = half_of(instruction, instruction["vdst"] + FIRST_VECTOR, kind)
+            found.append(vector(code, kind, None, high))
         elif where == "literal":
             found.append(vector(LITERAL, kind, instruction.literal))
         elif place == len(names) or (not long and kind.bits == 1):
@@ -108,11 +109,7 @@ def _reads(instruction: Instruction, operands: Sequence[str]) -> tuple[list[Read
 def _source(instruction: Instruction, code: int, kind: Kind, place: int) -> tuple[Read, Around | None]:
     word = instruction.dpp if place == 0 else None
     register = code if word is None else FIRST_VECTOR + (word & 0xFF)
-    long = instruction.format == "VOP3"
-    # Where a result is a mask, its register is where the selections of halves are.
-    high = long and kind.bits == 16 and bool(instruction["op_sel"] >> place & 1)
-    if not long and kind.bits == 16 and register >= FIRST_VECTOR:
-        register, high = register & ~0x80, bool(register & 0x80)
+    register, high = half_of(instruction, register, kind, place)
     read = vector(register, kind, instruction.literal, high)
     around = None
     if word is not None:
@@ -136,19 +133,18 @@ def _signs(instruction: Instruction, place: int) -> tuple[bool, bool]:
 _WITH_MASK = ("v_add_co_", "v_sub_co_", "v_subrev_co_", "v_div_scale_", "v_mad_u64_", "v_mad_i64_", "v_mad_co_")
 
 
-def _place_of_result(instruction: Instruction, kind: Kind) -> tuple[int, bool]:
-    """Return the vector register of the result, and whether it is the upper half."""
-    register = instruction["vdst"]
-    if kind.bits != 16:
-        return register, False
-    if instruction.format == "VOP3":
-        return register, bool(instruction["op_sel"] >> 3 & 1)
-    return register & 0x7F, bool(register & 0x80)
+_RESULT = 3
+"""The place of the result among the operands whose half VOP3 selects."""
 
 
-def _destination(instruction: Instruction, kind: Kind) -> Read:
-    register, high = _place_of_result(instruction, kind)
-    return vector(FIRST_VECTOR + register, kind, None, high)
+def half_of(instruction: Instruction, code: int, kind: Kind, place: int = _RESULT) -> tuple[int, bool]:
+    """Return the register of an operand, and whether it is in its upper half. In short formats, the register's number says it."""
+    # Where a result is a mask, its register is where the selections of halves are.
+    if kind.bits == 16 and instruction.format == "VOP3":
+        return code, bool(instruction["op_sel"] >> place & 1)
+    if kind.bits == 16 and code >= FIRST_VECTOR:
+        return code & ~0x80, bool(code & 0x80)
+    return code, False
 
 
 def _write(instruction: Instruction, name: str, place: int) -> Write:
@@ -159,8 +155,8 @@ def _write(instruction: Instruction, name: str, place: int) -> Write:
             return write_mask(VCC)
         return write_mask(instruction["sdst"] if place else instruction["vdst"])
     kind = KINDS[name]
-    register, high = _place_of_result(instruction, kind)
-    return write_vector(register, kind, high)
+    code, high = half_of(instruction, instruction["vdst"] + FIRST_VECTOR, kind)
+    return write_vector(code - FIRST_VECTOR, kind, high)
 
 
 def _modified(

@@ -106,6 +106,8 @@ def check_drawn_built_in(which: int, type_: Type, storage: StorageClass, draw: D
             fits = shape_of(type_) == 4 and is_number(element_of(type_), "f32")
         case "vertex", StorageClass.Input, BuiltIn.VertexIndex:
             fits = is_int32(type_)
+        case "raygen", StorageClass.Input, BuiltIn.LaunchIdKHR:
+            fits = shape_of(type_) == 3 and is_int32(element_of(type_))
         case "vertex", StorageClass.Output, BuiltIn.PointSize:
             fits = is_number(type_, "f32")
         case _:
@@ -119,5 +121,7 @@ def drawn_built_in(which: int, draw: Draw) -> Value:
     lane = np.arange(draw.invocations, dtype=np.uint32)
     if which == BuiltIn.VertexIndex:
         return lane
+    if which == BuiltIn.LaunchIdKHR:
+        return lane, 0, 0
     half, zeros = np.float32(0.5), np.zeros(len(lane), np.float32)
     return ((lane % draw.width).astype(np.float32) + half, (lane // draw.width).astype(np.float32) + half, zeros, zeros + np.float32(1))

@@ -123,7 +123,7 @@ def _multiply(translation: Translation, words: Words, has_bias: bool) -> Run:
     _check(result, input_, as_, of_matrix, rows, columns, layout, transpose, flags)
     stored = StoredMatrix(columns if transpose else rows, rows if transpose else columns, of_matrix.component, layout)
     machine, values = translation.machine, translation.values
-    convert = translation.performing(converted_input)
+    convert, read = translation.performing(converted_input), translation.performing(read_matrix)
     signed = bool(flags & MatrixOperands.B_SIGNED)
     multiply = _floats(result) if result.number.is_float else _integers(result)
 
@@ -136,7 +136,7 @@ def _multiply(translation: Translation, words: Words, has_bias: bool) -> Run:
         for i, (first, step) in enumerate(which.T.tolist()):
             chosen = np.flatnonzero(members.reshape(-1) == i)
             here = Places(places.memory, places.lanes[chosen], places.first[chosen])
-            matrix = read_matrix(translation, here, stored, first, step)
+            matrix = read(translation, here, stored, first, step)
             oriented = matrix.T if transpose else matrix
             found[chosen] = multiply(oriented, vectors[chosen], None if added is None else added[chosen])
         return vector_of(machine, result, found)
@@ -252,6 +252,7 @@ def _check_converted(machine: Machine, memory: Memory, stored: StoredMatrix, fir
         machine.forbid("CV-MM-19", f"no matrix of '{memory.name}' begins at byte {first}; they are {opaque.pitch} bytes apart")
 
 
+@replaceable
 def read_matrix(translation: Translation, places: Places, stored: StoredMatrix, first: int, stride: int) -> np.ndarray:
     """Return the matrix that begins at byte ``first``, with shape (rows, columns) and the dtype of its component type.
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
 from cts.defects.glossary import glossary
 from cts.embedded.profile import load_profile
 from generators.casebook import Tier
 from tests.families.profile_table import Shown
-from tests.families.thin_kinds import EVERY_PROFILE, Limits, id_of, load_limits, low_medians, thin
+from tests.families.thin_kinds import EVERY_PROFILE, Counting, Limits, id_of, load_limits, low_medians, thin
 
 _REASON = "it cannot occur"
 _LIMITS = Limits(
@@ -46,6 +49,16 @@ def test_a_kind_is_thin_if_fewer_cases_than_its_tier_demands_show_it() -> None:
 def test_an_excused_kind_is_not_thin() -> None:
     table = {profile: {_STRIDE: Shown(9, 0), _LOOP: Shown(9, 0)} for profile in ("one", "two")}
     assert thin(table, _LIMITS, Tier.NIGHTLY) == {"one": frozenset(), "two": {_STRIDE}}
+
+
+def test_kinds_that_a_sample_does_not_show_are_sought_in_more_cases() -> None:
+    limits = replace(_LIMITS, profiles=("adreno",), least={Tier.SMOKE: 2})
+    sample = {"aggregates": {"adreno": {_PLACED: Shown(1, 0)}}}
+    with ThreadPoolExecutor(1) as pool:
+        counting = Counting(pool, ("aggregates",), limits, 1)
+        assert not any(counting.recounted(sample, Tier.SMOKE).values())
+        strict = Counting(pool, ("aggregates",), replace(limits, least={Tier.SMOKE: 9}), 1)
+        assert strict.recounted(sample, Tier.SMOKE)["adreno"].keys() == {_PLACED}
 
 
 def test_profiles_and_excused_kinds_exist() -> None:

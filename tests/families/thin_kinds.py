@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -103,9 +103,8 @@ def thin(table: Table, limits: Limits, tier: Tier) -> dict[str, frozenset[str]]:
 class Counting:
     """Counts the cases that show kinds, in processes."""
 
-    def __init__(self, pool: ProcessPoolExecutor, limits: Limits, sample: int) -> None:
-        self.pool, self.limits, self.sample = pool, limits, sample
-        self.families = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
+    def __init__(self, pool: Executor, families: Sequence[str], limits: Limits, sample: int) -> None:
+        self.pool, self.families, self.limits, self.sample = pool, families, limits, sample
 
     def sampled(self, tier: Tier, ids: frozenset[str] | None = None) -> dict[str, Table]:
         """Return a sample's table of each family: of the kinds of some ids, or of all."""
@@ -124,7 +123,7 @@ class Counting:
             searches = {
                 name: replace(wider, sought=own)
                 for name, table in samples.items()
-                if any(own := {profile: kinds & table.get(profile, {}).keys() for profile, kinds in sought.items()}.values())
+                if any((own := {profile: kinds & table.get(profile, {}).keys() for profile, kinds in sought.items()}).values())
             }
             total = summed(self._tables(searches).values())
         sought = thin(total, self.limits, tier)
@@ -153,7 +152,8 @@ def main() -> int:
     limits = replace(limits, profiles=tuple(arguments.profile) or limits.profiles)
     wrong: list[str] = []
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        counting = Counting(pool, limits, arguments.sample)
+        families = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
+        counting = Counting(pool, families, limits, arguments.sample)
         shares = counting.sampled(Tier.NIGHTLY)
         for line in told(summed(shares.values())):
             print(*line, sep="\t", flush=True)

@@ -26,9 +26,6 @@ from generators.program.program import Program, Subcase
 LISTED = 4
 """The most explanations of a message."""
 
-MOST_EDITS = 400
-"""A program with more single edits is a whole kernel, of which each evaluation takes long: then none is tried."""
-
 TELLING = 4
 """A defect that explains only the wrong elements is mentioned if there are at least this many."""
 
@@ -115,8 +112,8 @@ def diagnose(
         if foreseen and (found := search.fitting(defect for defect in known_defects(program) if defect.id in foreseen)[0]):
             return ranked(found)
         whole, partly = search.fitting(known_defects(program))
-        if not whole and len(edits := list(single_edits(program))) <= MOST_EDITS:
-            whole, _ = search.fitting(edits, passed=passed)
+        if not whole:
+            whole, _ = search.fitting(single_edits(program), passed=passed)
     else:
         wanted = {(match.id, match.sentence) for match in only}
         whole, partly = search.fitting(

@@ -12,8 +12,6 @@ from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import ParameterValue, glossary
 from cts.defects.known import known_defects
-from cts.defects.single_edits import single_edits
-from cts.diagnosis.shown import Prepared, changes
 from cts.verdict.compare import is_permitted, wrong_elements
 from cts.verdict.elements import gather
 from cts.verdict.expected import Exact, Expected, Placed, ValueSet, as_expected
@@ -88,13 +86,11 @@ def diagnose(
     outcome: Outcome,
     only: Collection[Match] | None = None,
     foreseen: Collection[str] = (),
-    passed: Sequence[Prepared] = (),
 ) -> tuple[Match, ...]:
-    """Return the defects that explain the results.
+    """Return the known defects that explain the results.
 
-    These are known defects that explain all elements; if there are none, single edits that do, and that change nothing in the subcases
-    that have passed; if there are none, relations between expected and received elements, and known defects that explain the wrong ones.
-    This costs many evaluations, so it is only for failures.
+    These are defects that explain all elements; if there are none, defects that explain the wrong elements; if there are none, relations
+    between expected and received elements. This costs many evaluations, so it is only for failures.
 
     Args:
         program, subcase: the program and subcase that ran.
@@ -102,7 +98,6 @@ def diagnose(
         outcome: the results.
         only: try only these defects; None for all known defects.
         foreseen: ids of defects to try first; if they explain everything, no others are tried.
-        passed: the case's subcases whose results were right.
     """
     outputs = {name: outcome.outputs.get(name, before[name]) for name in before}
     if any(len(outputs[name]) != len(before[name]) for name in before):
@@ -112,30 +107,15 @@ def diagnose(
         if foreseen and (found := search.fitting(defect for defect in known_defects(program) if defect.id in foreseen)[0]):
             return ranked(found)
         whole, partly = search.fitting(known_defects(program))
-        if not whole:
-            whole, _ = search.fitting(single_edits(program), passed=passed)
     else:
         wanted = {(match.id, match.sentence) for match in only}
-        whole, partly = search.fitting(
-            (one for one in (*known_defects(program), *single_edits(program)) if (one.id, one.text) in wanted), simplest=False
-        )
+        whole, partly = search.fitting((one for one in known_defects(program) if (one.id, one.text) in wanted), simplest=False)
     if whole:
         return ranked(whole)
     related = [replace(match, failing=search.failing) for match in _relations(expected, before, outputs)]
     if only is not None:
         related = [match for match in related if (match.id, match.sentence) in wanted]
     return (*related, *ranked(partly))[:LISTED]
-
-
-def _breaks(defect: Defect, passed: Sequence[Prepared]) -> bool:
-    """Return whether a device with the defect would have failed a subcase that has passed."""
-    for at in passed:
-        try:
-            if changes(defect, at):
-                return True
-        except (GeneratorError, LookupError, ValueError):
-            continue
-    return False
 
 
 @dataclass(frozen=True)
@@ -153,12 +133,11 @@ class _Search:
         """Return how many elements have values that are not permitted."""
         return failing_elements(self.expected, self.before, self.outputs)
 
-    def fitting(self, defects: Iterable[Defect], simplest: bool = True, passed: Sequence[Prepared] = ()) -> tuple[list[Match], list[Match]]:
+    def fitting(self, defects: Iterable[Defect], simplest: bool = True) -> tuple[list[Match], list[Match]]:
         """Return which of the defects explain all elements, and which explain only the wrong elements. ``LISTED`` of the former are enough.
 
         Args:
             simplest: whether to leave out a defect if a part of it already explains everything.
-            passed: subcases in which the former must change nothing.
         """
         program, expected, before, outputs = self.program, self.expected, self.before, self.outputs
         whole: dict[Match, Defect] = {}
@@ -171,15 +150,11 @@ class _Search:
                 with np.errstate(all="ignore"):
                     other = evaluate_defect(program, self.subcase, defect.substitutes)
                     if gives(program, other, before, outputs) and (defect.also is None or defect.also(expected, other, before, outputs)):
-                        if _breaks(defect, passed):
-                            continue
                         whole[_match(defect, Fit.ALL, self.failing, self.failing)] = defect
                     elif not whole and _explains_wrong_ones(expected, other, before, outputs):
                         partly[_match(defect, Fit.WRONG_ELEMENTS, self.failing, self.failing)] = None
             except (GeneratorError, LookupError, ValueError):
                 if explained := _explained_apart_from_beyond(program, self.subcase, defect, expected, before, outputs):
-                    if _breaks(defect, passed):
-                        continue
                     whole[_match(defect, Fit.BEYOND_ARRAY, explained, self.failing)] = defect
             if len(whole) == LISTED:
                 break

@@ -284,17 +284,14 @@ def _policy(program: Program, expected: Sequence[Expected]) -> str:
 
 
 def _diagnosis(
-    plan: Arrangement,
-    entry: WrongSubcase,
-    only: Collection[Match] | None = None,
-    foreseen: Collection[str] = (),
-    passed: Collection[int] = (),
+    plan: Arrangement, entry: WrongSubcase, only: Collection[Match] | None = None, foreseen: Collection[str] = ()
 ) -> tuple[Match, ...]:
     # Import it only here: most runs need no diagnosis, and it imports all defects.
     from cts.diagnosis.diagnose import diagnose
 
-    of = list(zip(plan.programs, plan.subcases, plan.expected, plan.before, strict=True))
-    return diagnose(*of[entry.index], entry.outcome, only, foreseen, [of[index] for index in passed])
+    index = entry.index
+    program, subcase = plan.programs[index], plan.subcases[index]
+    return diagnose(program, subcase, plan.expected[index], plan.before[index], entry.outcome, only, foreseen)
 
 
 def _failing(entry: WrongSubcase) -> int:
@@ -316,23 +313,13 @@ def _counted(plan: Arrangement, wrong: Sequence[WrongSubcase], found: Sequence[t
     sought = tuple({match.key: match for matches in found for match in matches}.values())
     for entry in wrong[len(found) :]:
         explained.update({match.key: match.explains for match in _diagnosis(plan, entry, sought)})
-    counted = [tuple(replace(match, explains=explained[match.key], failing=failing) for match in matches) for matches in found]
-    # A known mistake may show in some subcases only, but a generated one must not leave any wrong element to chance.
-    return [
-        tuple(
-            match
-            for match in matches
-            if not match.id.startswith("single_edit.") or match.fit is Fit.BEYOND_ARRAY or match.explains == match.failing
-        )
-        for matches in counted
-    ]
+    return [tuple(replace(match, explains=explained[match.key], failing=failing) for match in matches) for matches in found]
 
 
 def _diagnoses(plan: Arrangement, wrong: Sequence[WrongSubcase], foreseen: Collection[str]) -> list[tuple[Match, ...]]:
     """Return the matches of each of the first failing subcases; if some match all of them, only these: one defect explains them all."""
     try:
-        passed = sorted({*range(len(plan.subcases))} - {entry.index for entry in wrong})
-        found = [_diagnosis(plan, entry, foreseen=foreseen, passed=passed) for entry in wrong[:SHOWN_SUBCASES]]
+        found = [_diagnosis(plan, entry, foreseen=foreseen) for entry in wrong[:SHOWN_SUBCASES]]
         shared = set.intersection(*({match.key for match in matches} for matches in found))
         if shared:
             found = [tuple(match for match in matches if match.key in shared) for matches in found]

@@ -316,7 +316,7 @@ def test_a_transposed_result() -> None:
         (lambda d: d[:, [0, 1, 2, 3, 3, 3, 3, 3]], "as_one_line", "every wrong row of d equals the expected row 3"),
         (lambda d: d[:, :, [0, 1, 2, 3, 0, 1, 2, 3]], "as_distant_line", "every wrong column of d equals the expected column 4 before it"),
         (lambda d: d[:, [0, 1, 6, 7, 4, 5, 6, 7]], "as_distant_line", "every wrong row of d equals the expected row 4 after it"),
-        (lambda d: np.where(np.arange(8)[:, None] == 2, 0.0, d), "zero", "every wrong element of d is zero"),
+        (lambda d: d * 0, "zero", "every wrong element of d is zero"),
         (lambda d: d * np.nan, "nan", "every wrong element of d is NaN"),
         (lambda d: -d, "other_sign", "every wrong element of d has the other sign"),
         (

@@ -1,14 +1,11 @@
 """The glossary of defects and the code that finds them agree."""
 
-from itertools import islice
-
 import pytest
 
 from cts.defects.defect import Defect
 from cts.defects.glossary import EVERY, glossary, read
 from cts.defects.known import known_defects
 from cts.defects.layout_conversions import layout_conversion_defects, size_defects
-from cts.defects.single_edits import single_edits
 from generators.bug_classes import load_bug_classes
 from generators.casebook import CaseKind, expand
 from generators.errors import CasebookError
@@ -31,9 +28,8 @@ def found():
     kernels = {defect.id: defect for family in FAMILIES for _, program in programs(family, "smoke") for defect in known_defects(program)}
     spans = [ideal.span for case in expand(casebook().family(CONVERSIONS), "smoke") for ideal in ideal_spans(case)]
     conversions = {defect.id: defect for span in spans for defect in layout_conversion_defects(span)}
-    edits = {edit.id: edit for family in FAMILIES for _, program in islice(programs(family, "smoke"), 2) for edit in single_edits(program)}
     sizes = {id_: Defect(id_, {}) for span in spans for id_, _ in size_defects(span.rows, span.columns, span.forms[-1])}
-    return {**kernels, **edits, **conversions, **sizes}
+    return {**kernels, **conversions, **sizes}
 
 
 def test_every_defect_of_the_code_is_in_the_glossary(found):

@@ -35,6 +35,11 @@ class OpaqueSlot:
     pitch_offset: int | None = None
     command: ConversionCommand = "device"
 
+    @property
+    def ignores_finite_padding(self) -> bool:
+        """Whether finite numbers in the padding of the matrices must not change a product (CV-API-11)."""
+        return self.layout is VectorMatrixLayout.TRAINING_OPTIMAL and self.component.name in ("f16", "f32")
+
 
 @dataclass(frozen=True)
 class BufferSlot:

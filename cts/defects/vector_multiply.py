@@ -206,10 +206,7 @@ def _beyond_columns(state: State, operation: CooperativeVectorMatMul) -> None:
     columns = -(-extent(operation.columns) // 4) * 4
 
     def matrix(state: State, given: MatrixInMemory, rows: int, _: int) -> MatrixValue:
-        component = interpretation_value(given.interpretation).component
-        offsets = matrix_offsets(state, given, rows, columns, vector_layout_value(given.layout))
-        memory = state.memories[given.array.name]
-        return MatrixValue(component, memory.load(memory.held(offsets, component.bytes), component))
+        return loaded_matrix(state, given, rows, columns)
 
     operands = operands_of(state, operation, matrix=matrix)
     vector = unpacked(state.matrices[operation.input.name], interpretation, columns)

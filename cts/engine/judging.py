@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 import msgspec
 
@@ -71,6 +72,20 @@ class Contents(msgspec.Struct, frozen=True):
     stretch: Stretch | None = None
 
 
+def claims_first(events: Iterable[Event], doubtful: list[Finding]) -> Iterator[Event]:
+    """Yield the events; before each, claim the findings that were added to ``doubtful`` since the event before it.
+
+    A report covers the time since the report before it. A claim after the event would miss the time in which its control failed.
+    """
+    for event in chain(events, [None]):
+        if doubtful:
+            found = tuple(map(finding_record, doubtful))
+            doubtful.clear()
+            yield Claim(findings=found)
+        if event is not None:
+            yield event
+
+
 class Judging:
     """Judges the cases that it gets, one after another.
 
@@ -127,11 +142,8 @@ class Judging:
         for attempt in self._selection.attempts.left(case.id):
             if self._settings.limit is not None and self._settings.limit.over:
                 break
-            yield from self._judge(case, attempt)
-            if self.clock is not None and self._doubtful:
-                found = tuple(map(finding_record, self._doubtful))
-                self._doubtful.clear()
-                yield Claim(findings=found)
+            events = self._judge(case, attempt)
+            yield from events if self.clock is None else claims_first(events, self._doubtful)
 
     def close_device(self) -> Sequence[Finding]:
         """Close the device, and return its findings."""

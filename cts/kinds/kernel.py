@@ -354,7 +354,8 @@ def _way_back(
     try:
         program = plan.programs[entry.index]
         # Each round runs all dispatches of the program.
-        number = len(plan.indices_of(program)) * (entry.round - 1) + plan.indices_of(program).index(entry.index)
+        own = plan.indices_of(program)
+        number = len(own) * (entry.round - 1) + own.index(entry.index)
         found = device.walk(kernels[id(program)], plan.dispatches[entry.index], place, number)
         what = f"({element.row}, {element.column}) at byte {element.offset} of {mismatch.array}"
         return None if found is None else replace(found, what=f"{what}: {found.what}")

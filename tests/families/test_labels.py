@@ -17,10 +17,10 @@ CASES = Path(__file__).resolve().parents[2] / "cases"
     ("family", "old", "new", "message"),
     [
         (
-            "specialization",
-            "storage: [storage_buffer, workgroup]",
-            "storage: [storage_bufer, workgroup]",
-            r"specialization.yaml:\d+: parameters.storage\[0\]: .*'storage_bufer'.*workgroup",
+            "every_row",
+            "storage: [storage_buffer]",
+            "storage: [storage_bufer]",
+            r"every_row.yaml:\d+: parameters.storage\[0\]: .*'storage_bufer'.*workgroup",
         ),
         ("muladd", "layouts: [rrrr,", "layouts: [rrr,", r"parameters.layouts\[0\]: .*'rrr'"),
         ("load_store", "shape: [16x16, 8x8,", "shape: [16x16, 8,", r"parameters.shape\[1\]: .*'8'"),
@@ -43,9 +43,9 @@ CASES = Path(__file__).resolve().parents[2] / "cases"
         ),
         (
             "specialization",
-            "  storage: [storage_buffer",
-            "  storages: [storage_buffer",
-            "declares no parameter 'storages' that belongs here; expected one of .*storage",
+            "  load: [row",
+            "  loads: [row",
+            "declares no parameter 'loads' that belongs here; expected one of .*load",
         ),
         (
             "load_store",

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from cts.devices.device import Finding
+from cts.engine.judging import Event, claims_first
 from cts.engine.neighbours import Claim, Clock, Neighbours, Stretch
+from cts.engine.set_aside import SetAside
+from cts.journal.run_record import finding_record
 
 CLAIM = Claim(lines=(b"{}",))
 
@@ -99,3 +105,16 @@ def test_stretches_leave_no_time_out_and_have_each_loss_once():
     clock.lost(1.2)
     first, second = clock.stretch(), clock.stretch()
     assert [(one.begin, one.end, one.losses) for one in (first, second)] == [(1.0, 2.0, ((1.2, 1.5),)), (2.0, 5.0, ())]
+
+
+def test_the_report_on_the_time_in_which_a_control_failed_claims_that():
+    finding, aside = Finding(None, "a control failed"), SetAside("a[b:c]", 1, first=None)
+    doubtful: list[Finding] = []
+
+    def events() -> Iterator[Event]:
+        doubtful.append(finding)
+        yield aside
+        doubtful.append(finding)
+
+    claim = Claim(findings=(finding_record(finding),))
+    assert list(claims_first(events(), doubtful)) == [claim, aside, claim]

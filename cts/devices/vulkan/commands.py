@@ -196,7 +196,7 @@ class Commands:
         return bytes(block)
 
     def _descriptor_sets(self, layouts: Sequence[Layouts], layout: Layout, arena: Arena, elsewhere: Mapping[int, LargeBuffer]) -> CData:
-        """Return the descriptor sets of the dispatches, one after another; ``layouts`` has those of each dispatch."""
+        """Return the descriptor sets of the dispatches, one after another. ``layouts`` has the layouts of each dispatch."""
         places = enumerate(zip(layout.slots, layout.offsets, strict=True))
         bound = [(elsewhere.get(place), slot, offset) for place, (slot, offset) in places if slot.binding is not None]
         each = len(layouts[0].descriptor_sets) if layouts else 0

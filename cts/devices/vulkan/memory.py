@@ -69,7 +69,7 @@ class Arena:
         )
         self.buffer = self._buffers.create(size, usage)
         needed = self._buffers.requirements(self.buffer)
-        self._memory = self._buffers.allocate(needed.size, self._memory_type(needed.memoryTypeBits))
+        self._memory = self._buffers.allocate(needed.size, allowed_type(self._types, needed.memoryTypeBits))
         check("vkBindBufferMemory", lib.vkBindBufferMemory(self._device, self.buffer, self._memory, 0))
         mapped = ffi.new("void**")
         start = made("vkMapMemory", lib.vkMapMemory(self._device, self._memory, 0, size, 0, mapped), mapped)
@@ -78,13 +78,6 @@ class Arena:
         self.memory = PoisonedMemory(np.frombuffer(ffi.buffer(start, size), np.uint8))
         self._size = size
         return self.memory
-
-    def _memory_type(self, allowed: int) -> int:
-        """Return the first memory type that is allowed."""
-        for index in self._types:
-            if allowed >> index & 1:
-                return index
-        raise DriverRefused("vkGetBufferMemoryRequirements allows no host-visible and coherent memory type, although it must")
 
     def close(self) -> None:
         """Free buffer and memory. No dispatch may be pending."""
@@ -97,6 +90,18 @@ class Arena:
         if self._memory is not None:
             lib.vkFreeMemory(self._device, self._memory, ffi.NULL)
             self._memory = None
+
+
+def allowed_type(types: Sequence[int], allowed: int) -> int:
+    """Return the first of some coherent memory types that is in the mask ``allowed``.
+
+    Raises:
+        DriverRefused: none is.
+    """
+    for index in types:
+        if allowed >> index & 1:
+            return index
+    raise DriverRefused("vkGetBufferMemoryRequirements allows no host-visible and coherent memory type, although it must")
 
 
 def coherent_types(types: Sequence[MemoryType]) -> tuple[int, ...]:

@@ -117,7 +117,7 @@ class OpaqueBuffer:
             assert answer.destination is not None, "the call had a destination"
             found.append(answer.destination)
         memories = np.concatenate(found)
-        if not back and self.opaque.layout is VectorMatrixLayout.TRAINING_OPTIMAL and self.opaque.component.name in ("f16", "f32"):
+        if not back and self.opaque.ignores_finite_padding:
             memories.reshape(self.opaque.count, self.pitch)[:, self._padding(conversions)] = _PADDING
         return memories
 

@@ -10,7 +10,7 @@ from cts.devices.vulkan.api import CData, check, load, made
 from cts.devices.vulkan.buffers import Buffers, memory_types
 from cts.devices.vulkan.executable import Executable
 from cts.devices.vulkan.instance import Instance
-from cts.devices.vulkan.memory import coherent_types
+from cts.devices.vulkan.memory import allowed_type, coherent_types
 from cts.devices.vulkan.structures import structure
 from cts.devices.vulkan.supplement import PIPELINE_BIND_POINT_RAY_TRACING
 from generators.kernel import Dispatch
@@ -98,10 +98,7 @@ class RayGeneration:
         buffer = buffers.create(size, vulkan.VK_BUFFER_USAGE_SHADER_BINDING_TABLE_BIT_KHR)
         made_here.callback(lib.vkDestroyBuffer, device, buffer, ffi.NULL)
         needed = buffers.requirements(buffer)
-        allowed = [index for index in coherent_types(memory_types(self._physical)) if needed.memoryTypeBits >> index & 1]
-        if not allowed:
-            raise DriverRefused("vkGetBufferMemoryRequirements allows no host-visible and coherent memory type, although it must")
-        memory = buffers.allocate(needed.size, allowed[0])
+        memory = buffers.allocate(needed.size, allowed_type(coherent_types(memory_types(self._physical)), needed.memoryTypeBits))
         made_here.callback(lib.vkFreeMemory, device, memory, ffi.NULL)
         check("vkBindBufferMemory", lib.vkBindBufferMemory(device, buffer, memory, 0))
         address = buffers.address(buffer)

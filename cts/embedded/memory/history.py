@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 DEPTH = 4
-"""How many earlier values of a byte there are to choose from."""
+"""Earlier values of a byte that a read may get."""
 
 _LINE = 32
 """Bytes that one choice is for, as in a line of a cache."""

@@ -60,8 +60,7 @@ class MatrixLayouts:
             slot: describes the matrices.
             elements: uint8, row-major elements of all matrices without padding.
         """
-        any_number = slot.layout is VectorMatrixLayout.TRAINING_OPTIMAL and slot.component.name in ("f16", "f32")
-        contents = np.full(slot.count * self.pitch(slot), _FINITE if any_number else 0, np.uint8)
+        contents = np.full(slot.count * self.pitch(slot), _FINITE if slot.ignores_finite_padding else 0, np.uint8)
         contents[self._places(slot)] = elements.reshape(-1, slot.component.bytes)
         return contents
 

@@ -29,7 +29,7 @@ _FAMILIES: Mapping[str, Callable[[str, str], Meaning]] = {
     r"(buffer|global|ds)_(load|store)_": lambda _, generation: partial(transfer, generation),
     r"(buffer|global)_atomic_|ds_": lambda _, generation: partial(atomic, generation),
 }
-"""What the mnemonics begin with whose meaning follows from mnemonic and generation; the first that fits decides."""
+"""The beginning of mnemonics -> what makes their meaning from mnemonic and generation. The first pattern that fits counts."""
 
 
 @cache

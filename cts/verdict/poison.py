@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -13,8 +13,9 @@ from generators.program.program import Program, Subcase
 from generators.types import StorageClass
 
 _PART = 1 << 18
-_KEPT = 8
-"""How many bytes of the pattern are computed at a time; the computation needs many times as much memory. The first parts are kept."""
+"""How many bytes of the pattern are computed at a time; the computation needs many times as much memory."""
+_KEPT = 5 * _PART
+"""How many bytes of the pattern are kept: as many as an array with a wide stride has (``generators/placements/kinds.yaml``)."""
 
 
 def background(length: int) -> np.ndarray:
@@ -24,12 +25,12 @@ def background(length: int) -> np.ndarray:
     filled = np.empty(length, np.uint8)
     for start in range(0, length, _PART):
         part = filled[start : start + _PART]
-        part[:] = _part(start)[: len(part)]
+        part[:] = (_kept_part(start) if start < _KEPT else _pattern(start, len(part)))[: len(part)]
     return filled
 
 
-@lru_cache(maxsize=_KEPT)
-def _part(start: int) -> np.ndarray:
+@cache
+def _kept_part(start: int) -> np.ndarray:
     return _pattern(start, _PART)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import mmap
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import numpy as np
 
 from cts.embedded.diagnostics import Unsupported, Violation
 from cts.embedded.memory.history import History
-from cts.embedded.memory.ordering import Clock, Manner, MemoryKind
+from cts.embedded.memory.ordering import Clock, Manner, MemoryKind, no_records
 from cts.embedded.observations import Severity
 from generators.kernel import OpaqueSlot, StrayWrite
 from generators.windows import Windows
@@ -46,15 +45,6 @@ def stop(rule: str, text: str, where: np.ndarray | None = None, severity: Severi
         Violation: always.
     """
     raise Violation(rule, text)
-
-
-_LARGE = 1 << 16
-"""Number of records from which memory comes from the operating system: its pages are zero, and cost nothing until they are used."""
-
-
-def _zeros(count: int) -> np.ndarray:
-    """Return zeros, int64. Most records of a large buffer are never used."""
-    return np.zeros(count, np.int64) if count < _LARGE else np.frombuffer(mmap.mmap(-1, 8 * count), np.int64)
 
 
 class Memory:
@@ -103,10 +93,10 @@ class Memory:
         self._views: dict[np.dtype, np.ndarray] = {}
         self._defined = None if defined else np.zeros(data.size, bool)
         shadowed = writable and strict
-        self._writer = _zeros(data.size) if shadowed else None
+        self._writer = no_records(data.size) if shadowed else None
         self._history = History(data.size, choices) if shadowed and choices is not None else None
         self._was_defined = defined
-        self._reader = _zeros(data.size) if shadowed else None
+        self._reader = no_records(data.size) if shadowed else None
         self._atomic: np.ndarray | None = None
         self._fixed: np.ndarray | None = None
         self.opaque: OpaqueMemory | None = None

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from cts.defects.known import known_defects
 from cts.devices.requirements import missing_for
@@ -45,7 +46,7 @@ class Search:
     Attributes:
         tier: tier of the cases.
         profiles: profiles of the embedded device; a case counts for each that supports it.
-        sample: takes at most this many cases of a family for each profile; 0 for all.
+        sample: takes at most this many cases of a family for each profile, drawn with ``seed`` and the family's name; 0 for all.
         sought: profile -> the kinds to look for; an id stands for all its kinds. All kinds if None.
         enough: the search for a kind in a family ends when this many cases show it; 0 for no limit.
     """
@@ -53,6 +54,7 @@ class Search:
     tier: Tier
     profiles: tuple[str, ...]
     sample: int = 0
+    seed: int = 0
     sought: Mapping[str, frozenset[str]] | None = None
     enough: int = 0
 
@@ -97,15 +99,15 @@ def search(name: str, of: Search) -> Table:
 def _drawn(name: str, of: Search) -> Mapping[Case, list[str]]:
     """Return the cases of a table, in the order of the tier, with the profiles for which each counts."""
     cases = expand(casebook().family(name), of.tier)
+    # All profiles draw in the same order, so many cases count for several.
+    order = random.Random(f"{of.seed} {name}").sample(cases, len(cases))
     found: dict[Case, list[str]] = {}
     for profile in of.profiles:
         if of.sought is not None and not of.sought.get(profile):
             continue
         device = EmbeddedDevice(load_profile(profile))
-        supported = [case for case in cases if _is_supported(case, device)]
-        if 0 < of.sample < len(supported):
-            supported = random.Random(name).sample(supported, of.sample)
-        for case in supported:
+        supported = (case for case in order if _is_supported(case, device))
+        for case in islice(supported, of.sample or None):
             found.setdefault(case, []).append(profile)
     return {case: found[case] for case in cases if case in found}
 

@@ -1,14 +1,14 @@
 """Checks that no kind of defect is thin: shown by a small part of the cases in which it can occur, or by hardly any.
 
-    python -m tests.families.thin_kinds [--every-kind] [--sample N] [--jobs N] [PROFILE ...]
+    python -m tests.families.thin_kinds [--counts] [--sample N] [--seed S] [--jobs N] [PROFILE ...]
 
 Looks for the kinds of all known defects (cts/defects) on the profiles of ``thin_kinds.yaml``, which also has the limits and the kinds that
 are excused; a kind that no test can show (``unseen_defects.py``) is left out. Takes a sample of the nightly cases of each family that a
 profile supports. Prints for each kind the profile, in how many of these cases it can occur, how many show it, and their share.
 
-Then counts, in smoke and nightly, the cases that show each kind of wrong address that placements are for; with --every-kind, each kind of
-the catalogue, which takes half an hour. A kind that too few of a sample show is sought in a larger one, and then in all cases. Exit code 1:
-a kind is thin.
+Without options, this is the step of CI: it checks the medians of the shares in a small sample. With --counts, it also counts the smoke and
+the nightly cases that show each kind, which takes more than half an hour: do that with --sample 6 after a change of data or of defects. A
+kind that too few of a sample show is sought in a larger one, and then in all cases. Exit code 1: a kind is thin.
 """
 
 from __future__ import annotations
@@ -103,13 +103,12 @@ def thin(table: Table, limits: Limits, tier: Tier) -> dict[str, frozenset[str]]:
 class Counting:
     """Counts the cases that show kinds, in processes."""
 
-    def __init__(self, pool: Executor, families: Sequence[str], limits: Limits, sample: int) -> None:
-        self.pool, self.families, self.limits, self.sample = pool, families, limits, sample
+    def __init__(self, pool: Executor, families: Sequence[str], limits: Limits, sample: int, seed: int) -> None:
+        self.pool, self.families, self.limits, self.sample, self.seed = pool, families, limits, sample, seed
 
-    def sampled(self, tier: Tier, ids: frozenset[str] | None = None) -> dict[str, Table]:
-        """Return a sample's table of each family: of the kinds of some ids, or of all."""
-        sought = None if ids is None else dict.fromkeys(self.limits.profiles, ids)
-        return self._tables(dict.fromkeys(self.families, Search(tier, self.limits.profiles, self.sample, sought)))
+    def sampled(self, tier: Tier) -> dict[str, Table]:
+        """Return a sample's table of each family."""
+        return self._tables(dict.fromkeys(self.families, Search(tier, self.limits.profiles, self.sample, self.seed)))
 
     def recounted(self, samples: Mapping[str, Table], tier: Tier) -> dict[str, dict[str, Shown]]:
         """Return the kinds that too few cases show, of all cases of a tier.
@@ -119,7 +118,7 @@ class Counting:
         total = summed(samples.values())
         for size in (_LARGER * self.sample, 0):
             sought = thin(total, self.limits, tier)
-            wider = Search(tier, self.limits.profiles, size, enough=self.limits.least[tier])
+            wider = Search(tier, self.limits.profiles, size, self.seed, enough=self.limits.least[tier])
             searches = {
                 name: replace(wider, sought=own)
                 for name, table in samples.items()
@@ -143,8 +142,9 @@ def told(total: Mapping[str, Mapping[str, Shown]]) -> Iterable[tuple[object, ...
 def main() -> int:
     """Print the shares and what is wrong with them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--every-kind", action="store_true", help="count each kind of the catalogue, not only wrong addresses")
-    parser.add_argument("--sample", type=int, default=6, metavar="N", help="at most N cases of each family (default: 6)")
+    parser.add_argument("--counts", action="store_true", help="count the cases of each tier that show each kind")
+    parser.add_argument("--sample", type=int, default=1, metavar="N", help="at most N cases of each family for a profile (default: 1)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="draws the sample (default: 0)")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (default: 2)")
     parser.add_argument("profile", nargs="*", help="profiles of the embedded device (default: those of thin_kinds.yaml)")
     arguments = parser.parse_args()
@@ -153,15 +153,14 @@ def main() -> int:
     wrong: list[str] = []
     with ProcessPoolExecutor(arguments.jobs) as pool:
         families = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
-        counting = Counting(pool, families, limits, arguments.sample)
+        counting = Counting(pool, families, limits, arguments.sample, arguments.seed)
         shares = counting.sampled(Tier.NIGHTLY)
         for line in told(summed(shares.values())):
             print(*line, sep="\t", flush=True)
         for profile, kinds in summed(shares.values()).items():
             wrong += low_medians(kinds, limits, profile)
-        ids = None if arguments.every_kind else frozenset(load_kinds().defects)
-        for tier, least in limits.least.items():
-            samples = counting.sampled(tier, ids) if tier is Tier.SMOKE or ids else shares
+        for tier, least in limits.least.items() if arguments.counts else ():
+            samples = shares if tier is Tier.NIGHTLY else counting.sampled(tier)
             for profile, kinds in counting.recounted(samples, tier).items():
                 wrong += [f"{profile}: {one.shown} {tier} cases show {kind}, but at least {least} should" for kind, one in kinds.items()]
     print(*wrong, sep="\n")

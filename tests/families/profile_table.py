@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -46,21 +46,26 @@ class Search:
     Attributes:
         tier: tier of the cases.
         profiles: profiles of the embedded device; a case counts for each that supports it.
+        families: names of the families.
         sample: takes at most this many cases of a family for each profile, drawn with ``seed`` and the family's name; 0 for all.
-        sought: profile -> the kinds to look for; an id stands for all its kinds. All kinds if None.
-        enough: the search for a kind in a family ends when this many cases show it; 0 for no limit.
+        share: (i, n) takes every n-th of these cases, starting with number i.
+        excused: profile -> kinds or ids to count only the cases in which they can occur.
+        enough: the search for a kind ends when this many cases show it; 0 for no limit.
     """
 
     tier: Tier
     profiles: tuple[str, ...]
+    families: tuple[str, ...]
     sample: int = 0
     seed: int = 0
-    sought: Mapping[str, frozenset[str]] | None = None
+    share: tuple[int, int] = (0, 1)
+    excused: Mapping[str, frozenset[str]] = field(default_factory=dict)
     enough: int = 0
 
-    def takes(self, profile: str, kind: str) -> bool:
-        """Return whether the table has the kind on a profile."""
-        return self.sought is None or not self.sought.get(profile, frozenset()).isdisjoint((kind, kind.partition("[")[0]))
+    def seeks(self, profile: str, kind: str, shown: int) -> bool:
+        """Return whether to look for a kind on a profile, if ``shown`` cases have shown it."""
+        excused = self.excused.get(profile, frozenset())
+        return (not self.enough or shown < self.enough) and excused.isdisjoint((kind, kind.partition("[")[0]))
 
 
 @dataclass
@@ -69,26 +74,24 @@ class _Counts:
     shown: Counter[str] = field(default_factory=Counter)
 
 
-def search(name: str, of: Search) -> Table:
-    """Return how often the cases of the family ``name`` show each kind that they must show.
+def search(of: Search) -> Table:
+    """Return how often cases show each kind that they must show.
 
     A kind is left out if no test can show it (``unseen_defects.py``).
     """
     counts = {profile: _Counts() for profile in of.profiles}
-    for case, profiles in _drawn(name, of).items():
+    for case, profiles in _drawn(of):
         program = build(case).program
         defects = [defect for defect in known_defects(program) if not why_nobody(defect)]
-        sought: dict[str, list[str]] = {}
-        for kind in dict.fromkeys(defect.kind for defect in defects):
-            taking = [profile for profile in profiles if of.takes(profile, kind)]
-            for profile in taking:
-                counts[profile].possible[kind] += 1
-            if any(not of.enough or counts[profile].shown[kind] < of.enough for profile in taking):
-                sought[kind] = taking
+        kinds = {defect.kind for defect in defects}
+        for profile in profiles:
+            counts[profile].possible.update(kinds)
+        sought = {kind for kind in kinds if any(of.seeks(profile, kind, counts[profile].shown[kind]) for profile in profiles)}
         places = list(prepared(case, program)) if sought else []
         for defect in defects:
             if defect.kind in sought and any(is_shown(defect, at) for at in places):
-                for profile in sought.pop(defect.kind):
+                sought.remove(defect.kind)
+                for profile in profiles:
                     counts[profile].shown[defect.kind] += 1
     return {
         profile: {kind: Shown(cases, of_profile.shown[kind]) for kind, cases in sorted(of_profile.possible.items())}
@@ -96,20 +99,26 @@ def search(name: str, of: Search) -> Table:
     }
 
 
-def _drawn(name: str, of: Search) -> Mapping[Case, list[str]]:
-    """Return the cases of a table, in the order of the tier, with the profiles for which each counts."""
-    cases = expand(casebook().family(name), of.tier)
-    # All profiles draw in the same order, so many cases count for several.
-    order = random.Random(f"{of.seed} {name}").sample(cases, len(cases))
-    found: dict[Case, list[str]] = {}
-    for profile in of.profiles:
-        if of.sought is not None and not of.sought.get(profile):
+def _drawn(of: Search) -> Iterator[tuple[Case, list[str]]]:
+    """Yield the cases of a table, in any order, with the profiles for which each counts."""
+    devices = {profile: EmbeddedDevice(load_profile(profile)) for profile in of.profiles}
+    drawn: dict[Case, list[str]] = {}
+    for name in of.families:
+        cases = expand(casebook().family(name), of.tier)
+        # All profiles draw in the same order, so many cases count for several.
+        order = random.Random(f"{of.seed} {name}").sample(cases, len(cases))
+        if not of.sample:
+            drawn.update((case, []) for case in order)
             continue
-        device = EmbeddedDevice(load_profile(profile))
-        supported = (case for case in order if _is_supported(case, device))
-        for case in islice(supported, of.sample or None):
-            found.setdefault(case, []).append(profile)
-    return {case: found[case] for case in cases if case in found}
+        for profile, device in devices.items():
+            for case in islice((case for case in order if _is_supported(case, device)), of.sample):
+                drawn.setdefault(case, []).append(profile)
+    # Cases of a family show the same kinds, and a kind that few show is found sooner in any order.
+    order = random.Random(of.seed).sample(list(drawn), len(drawn))
+    for case in islice(order, of.share[0], None, of.share[1]):
+        profiles = drawn[case] or [profile for profile, device in devices.items() if _is_supported(case, device)]
+        if profiles:
+            yield case, profiles
 
 
 def _is_supported(case: Case, device: EmbeddedDevice) -> bool:

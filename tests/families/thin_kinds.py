@@ -7,16 +7,16 @@ are excused; a kind that no test can show (``unseen_defects.py``) is left out. T
 profile supports. Prints for each kind the profile, in how many of these cases it can occur, how many show it, and their share.
 
 Without options, this is the step of CI: it checks the medians of the shares in a small sample. With --counts, it also counts the smoke and
-the nightly cases that show each kind, which takes more than half an hour: do that with --sample 6 after a change of data or of defects. A
-kind that too few of a sample show is sought in a larger one, and then in all cases. Exit code 1: a kind is thin.
+the nightly cases that show each kind, up to the least number: do that with --sample 6 after a change of data or of defects. Exit code 1: a
+kind is thin.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -24,16 +24,13 @@ from statistics import median
 from generators.casebook import CaseKind, Tier
 from generators.casebook.document import read_document
 from generators.casebook.placement_kinds import load_kinds
-from tests.families.profile_table import Search, Shown, Table, search, summed
+from tests.families.profile_table import Search, Shown, search, summed
 from tests.suite import casebook
 
 FILE = Path(__file__).with_suffix(".yaml")
 
 EVERY_PROFILE = "every profile"
 """The key of kinds that are excused on all profiles."""
-
-_LARGER = 8
-"""The second sample of a family has so many times the cases of the first."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +49,18 @@ class Limits:
     least: Mapping[Tier, int]
     excused: Mapping[str, Mapping[str, str]]
 
+    @property
+    def all_excused(self) -> dict[str, frozenset[str]]:
+        """The ids and kinds that each profile excuses."""
+        return {profile: frozenset(self._reasons(profile)) for profile in self.profiles}
+
     def excuse(self, profile: str, kind: str) -> str:
         """Return why hardly any case of a profile need show a kind; empty if some must."""
-        reasons = {**self.excused.get(EVERY_PROFILE, {}), **self.excused.get(profile, {})}
+        reasons = self._reasons(profile)
         return reasons.get(kind) or reasons.get(id_of(kind), "")
+
+    def _reasons(self, profile: str) -> dict[str, str]:
+        return {**self.excused.get(EVERY_PROFILE, {}), **self.excused.get(profile, {})}
 
 
 def id_of(kind: str) -> str:
@@ -92,44 +97,11 @@ def low_medians(found: Mapping[str, Shown], limits: Limits, profile: str) -> Ite
             yield f"{profile}: the median share of {name} is {middle:.0f} %, but should be at least {limits.median_percent} %"
 
 
-def thin(table: Table, limits: Limits, tier: Tier) -> dict[str, frozenset[str]]:
-    """Return the kinds of each profile that too few cases of a tier show, and that are not excused."""
-    return {
-        profile: frozenset(kind for kind, one in kinds.items() if one.shown < limits.least[tier] and not limits.excuse(profile, kind))
-        for profile, kinds in table.items()
-    }
-
-
-class Counting:
-    """Counts the cases that show kinds, in processes."""
-
-    def __init__(self, pool: Executor, families: Sequence[str], limits: Limits, sample: int, seed: int) -> None:
-        self.pool, self.families, self.limits, self.sample, self.seed = pool, families, limits, sample, seed
-
-    def sampled(self, tier: Tier) -> dict[str, Table]:
-        """Return a sample's table of each family."""
-        return self._tables(dict.fromkeys(self.families, Search(tier, self.limits.profiles, self.sample, self.seed)))
-
-    def recounted(self, samples: Mapping[str, Table], tier: Tier) -> dict[str, dict[str, Shown]]:
-        """Return the kinds that too few cases show, of all cases of a tier.
-
-        Counts end at the least number. A kind is sought in the families whose sample can have it.
-        """
-        total = summed(samples.values())
-        for size in (_LARGER * self.sample, 0):
-            sought = thin(total, self.limits, tier)
-            wider = Search(tier, self.limits.profiles, size, self.seed, enough=self.limits.least[tier])
-            searches = {
-                name: replace(wider, sought=own)
-                for name, table in samples.items()
-                if any((own := {profile: kinds & table.get(profile, {}).keys() for profile, kinds in sought.items()}).values())
-            }
-            total = summed(self._tables(searches).values())
-        sought = thin(total, self.limits, tier)
-        return {profile: {kind: total[profile][kind] for kind in sorted(kinds)} for profile, kinds in sought.items()}
-
-    def _tables(self, searches: Mapping[str, Search]) -> dict[str, Table]:
-        return dict(zip(searches, self.pool.map(search, searches, searches.values()), strict=True))
+def thin(kinds: Mapping[str, Shown], limits: Limits, profile: str, tier: Tier) -> Iterator[str]:
+    """Yield the kinds of a profile that too few cases of a tier show."""
+    for kind, one in kinds.items():
+        if one.shown < limits.least[tier] and not limits.excuse(profile, kind):
+            yield f"{profile}: {one.shown} of {one.cases} {tier} cases show {kind}, but at least {limits.least[tier]} should"
 
 
 def told(total: Mapping[str, Mapping[str, Shown]]) -> Iterable[tuple[object, ...]]:
@@ -150,19 +122,19 @@ def main() -> int:
     arguments = parser.parse_args()
     limits = load_limits()
     limits = replace(limits, profiles=tuple(arguments.profile) or limits.profiles)
-    wrong: list[str] = []
+    families = tuple(family.name for family in casebook() if family.kind is CaseKind.KERNEL)
+    sampled = Search(Tier.NIGHTLY, limits.profiles, families, arguments.sample, arguments.seed)
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        families = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
-        counting = Counting(pool, families, limits, arguments.sample, arguments.seed)
-        shares = counting.sampled(Tier.NIGHTLY)
-        for line in told(summed(shares.values())):
-            print(*line, sep="\t", flush=True)
-        for profile, kinds in summed(shares.values()).items():
-            wrong += low_medians(kinds, limits, profile)
+
+        def total(of: Search) -> dict[str, dict[str, Shown]]:
+            return summed(pool.map(search, (replace(of, share=(number, arguments.jobs)) for number in range(arguments.jobs))))
+
+        shares = total(sampled)
+        print(*("\t".join(map(str, line)) for line in told(shares)), sep="\n", flush=True)
+        wrong = [line for profile, kinds in shares.items() for line in low_medians(kinds, limits, profile)]
         for tier, least in limits.least.items() if arguments.counts else ():
-            samples = shares if tier is Tier.NIGHTLY else counting.sampled(tier)
-            for profile, kinds in counting.recounted(samples, tier).items():
-                wrong += [f"{profile}: {one.shown} {tier} cases show {kind}, but at least {least} should" for kind, one in kinds.items()]
+            counted = total(replace(sampled, tier=tier, sample=0, excused=limits.all_excused, enough=least))
+            wrong += [line for profile, kinds in counted.items() for line in thin(kinds, limits, profile, tier)]
     print(*wrong, sep="\n")
     return 1 if wrong else 0
 

@@ -15,7 +15,7 @@ from cts.defects.known import defects_of
 from cts.reference.load_store import Place, load_from, place, store_to
 from cts.reference.state import State
 from generators.errors import GeneratorError, Rule
-from generators.program.load_store import MatrixLoad, MatrixStore, layout_value
+from generators.program.load_store import MatrixLoad, MatrixStore, guaranteed_alignment, layout_value
 from generators.program.memory import Pointee
 from generators.program.program import Program
 from generators.program.values import Matrix, Operand
@@ -201,6 +201,11 @@ def _differs_by_component(access: Access) -> bool:
     return pointee.component.bytes not in (pointee.bytes, matrix_of(access).type.component.bytes)
 
 
+def _may_be_uneven(access: Access) -> bool:
+    """Tell whether the address need not be a multiple of 16 bytes."""
+    return guaranteed_alignment(matrix_of(access).type, layout_value(access.layout), access.array) < _WIDEST_ALIGNMENT
+
+
 def _always(_: Access) -> bool:
     return True
 
@@ -216,18 +221,18 @@ _BENDS: tuple[tuple[Bend, str, Callable[[Access], bool]], ...] = (
     (_bytes(stride=_tight_the_other_way), "load_store.stride_of_other_dimension", _always),
     (lambda reading: _bytes(stride=_tight)(_swapped(reading)), "load_store.other_layout_tight", _always),
     (_numbers(first=lambda _, __: 0), "load_store.first_ignored", _always),
-    (_bytes(first=_rounded_down), "load_store.address_rounded_down", _always),
+    (_bytes(first=_rounded_down), "load_store.address_rounded_down", _may_be_uneven),
     (_bytes(stride=_in_16_bits), "load_store.stride_in_16_bits", _always),
     (_numbers(stride=_in_16_bits), "load_store.stride_number_in_16_bits", _always),
     (_numbers(first=_in_16_bits), "load_store.first_in_16_bits", _always),
     (_bytes(first=_in_16_bits), "load_store.first_bytes_in_16_bits", _always),
-    (_bytes(stride=_rounded_down), "load_store.stride_rounded_down", _always),
+    (_bytes(stride=_rounded_down), "load_store.stride_rounded_down", _may_be_uneven),
     (_numbers(stride=lambda stride, _: stride + 1), "load_store.stride_too_large", _always),
     (_numbers(stride=lambda stride, _: max(stride - 1, 0)), "load_store.stride_too_small", _always),
     (_line_later, "load_store.line_too_far", _always),
     (_line_earlier, "load_store.line_too_early", _always),
 )
-"""The wrong place, and the accesses of which at least one must be in the program."""
+"""The wrong place, and the accesses of which at least one must be among those that go wrong."""
 
 
 def _is_nested(access: Access, in_struct: bool) -> bool:
@@ -263,7 +268,8 @@ def address_defects(program: Program) -> Iterator[Defect]:
         if not any(map(differs, accesses)):
             continue
         for those, verb in groups:
-            yield from each_and_all(those, id_, "matrix", _bent(bend), _name, access=verb)
+            if any(map(differs, those)):
+                yield from each_and_all(those, id_, "matrix", _bent(bend), _name, access=verb)
         if loads and stores:
             yield Defect(id_, dict.fromkeys(accesses, _bent(bend)), {"matrix": EVERY, "access": "loaded and stored"})
     decorated = [one for one in accesses if one.array.ignored_stride is not None]

@@ -178,8 +178,9 @@ def _flag_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
         def name(operation: MatrixMulAdd, operand: str = letter.lower()) -> str:
             return named(getattr(operation, operand))
 
-        signed = [o for o in operations if _flags(o) & flag]
-        unsigned = [o for o in operations if not _flags(o) & flag]
+        read = [o for o in operations if letter != "C" or _reads_sign_of_c(o)]
+        signed = [o for o in read if _flags(o) & flag]
+        unsigned = [o for o in read if not _flags(o) & flag]
         yield from each_and_all(signed, "multiply_add.sign_ignored", "factor", _toggled(flag), name, operand=letter)
         yield from each_and_all(unsigned, "multiply_add.sign_assumed", "factor", _toggled(flag), name, operand=letter)
     factors, saturation = MatrixOperands.A_SIGNED | MatrixOperands.B_SIGNED, MatrixOperands.SATURATING_ACCUMULATION
@@ -188,11 +189,17 @@ def _flag_defects(operations: list[MatrixMulAdd]) -> Iterator[Defect]:
     saturating = [o for o in operations if _flags(o) & saturation]
     wrapping = [o for o in operations if not _flags(o) & saturation]
     for chosen, name_, toggled in (
-        (operations, "saturates_by_other_sign", MatrixOperands.RESULT_SIGNED),
+        (saturating, "saturates_by_other_sign", MatrixOperands.RESULT_SIGNED),
         (saturating, "saturation_ignored", saturation),
         (wrapping, "saturation_assumed", saturation),
     ):
         yield from each_and_all(chosen, f"multiply_add.{name_}", "sum", _toggled(toggled))
+
+
+def _reads_sign_of_c(operation: MatrixMulAdd) -> bool:
+    """Tell whether the sum depends on the sign of C: a sum that wraps around in the bits of C does not."""
+    wider = operation.result.type.component.bits > operation.c.type.component.bits
+    return wider or bool(_flags(operation) & MatrixOperands.SATURATING_ACCUMULATION)
 
 
 _OPERANDS: tuple[tuple[str, Substitute], ...] = (

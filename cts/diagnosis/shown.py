@@ -35,10 +35,10 @@ def prepared(case: Case, program: Program) -> Iterator[Prepared]:
 
 def outcome_of(program: Program, expected: Expected, before: Mapping[str, np.ndarray]) -> Outcome:
     """Return the buffers of a device with the results ``expected``."""
-    outputs = {name: data.copy() for name, data in before.items()}
+    outputs = {array.name: before[array.name].copy() for array in program.arrays if array.role in ("output", "inout")}
     for placed in expected.placed:
         scatter(outputs[placed.array], placed.offsets, placed.expected.bits)
-    return Outcome({array.name: outputs[array.name] for array in program.arrays if array.role in ("output", "inout")})
+    return Outcome(outputs)
 
 
 def changes(defect: Defect, at: Prepared) -> bool:

@@ -239,6 +239,9 @@ def _is_kept(stores: Sequence[Placed], old: np.ndarray, new: np.ndarray) -> bool
     """Tell whether ``new`` keeps every byte of ``old`` (uint8, of equal length) that no store covers."""
     for start in range(0, len(new), _PART):
         part = slice(start, start + _PART)
+        # Most bytes of a large array are neither stored to nor changed.
+        if np.array_equal(new[part], old[part]):
+            continue
         rest = new[part].copy()
         for placed in stores:
             _restore(rest, old, placed, start)

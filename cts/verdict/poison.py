@@ -14,6 +14,8 @@ from generators.types import StorageClass
 
 _PART = 1 << 18
 """How many bytes of the pattern are computed at a time; the computation needs many times as much memory."""
+_KEPT = 5 * _PART
+"""How many bytes of the pattern are kept: as many as an array with a wide stride has (``generators/placements/kinds.yaml``)."""
 
 
 def background(length: int) -> np.ndarray:
@@ -23,13 +25,13 @@ def background(length: int) -> np.ndarray:
     filled = np.empty(length, np.uint8)
     for start in range(0, length, _PART):
         part = filled[start : start + _PART]
-        part[:] = (_first_part() if start == 0 else _pattern(start, len(part)))[: len(part)]
+        part[:] = (_kept_part(start) if start < _KEPT else _pattern(start, len(part)))[: len(part)]
     return filled
 
 
 @cache
-def _first_part() -> np.ndarray:
-    return _pattern(0, _PART)
+def _kept_part(start: int) -> np.ndarray:
+    return _pattern(start, _PART)
 
 
 def _pattern(start: int, length: int) -> np.ndarray:

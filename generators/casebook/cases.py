@@ -17,12 +17,14 @@ from generators.casebook.constraints import ALLOWED, UNASSIGNED, Assignment, Row
 from generators.casebook.covers import never
 from generators.casebook.family import Family, Product
 from generators.casebook.ids import named_labels
+from generators.casebook.placement_kinds import load_kinds
 from generators.casebook.tiers import Tier, chosen_labels, pinned_labels
 from generators.errors import CasebookError
 from generators.layout_conversion import LayoutConversion
 from generators.module_check import ModuleCheck
 from generators.operands.run_time import usual_operands
 from generators.parameters.declaration import make_parameters
+from generators.placements.place import Placed, place
 from generators.program.program import Built, Program, Subcase
 from generators.property_query import PropertyQuery
 from generators.property_rows import by_likeness, check_row, row_kind
@@ -327,15 +329,22 @@ def within(family: Family, product: Product, row: Sequence[int]) -> bool:
 
 @dataclass(frozen=True)
 class BuiltCase:
-    """A kernel case and the program that its family's builder made from it, built once."""
+    """A kernel case and the program that its family's builder made from it, built once.
+
+    Attributes:
+        case: the case.
+        built: what the builder made.
+        placed: the builder's program, with placements that show wrong addresses.
+    """
 
     case: Case
     built: Built
+    placed: Placed
 
     @property
     def program(self) -> Program:
         """The shader's program."""
-        return self.built.program
+        return self.placed.program
 
     def subcases(self, program: Program | None = None) -> list[Subcase]:
         """Draw the data of the dispatches. Random data depend on the case's id and the subcase's name.
@@ -347,15 +356,24 @@ class BuiltCase:
         id_ = self.case.id
         suffix = f"@{program.label}" if program.label else ""
         names = [(f"{name}{suffix}", parameters) for name, parameters in self.case.subcases]
-        drawn = [self.built.draw(name, parameters, program, np.random.default_rng(_seed(f"{id_}\n{name}"))) for name, parameters in names]
-        return [replace(subcase, operands=usual_operands(program) | dict(subcase.operands)) for subcase in drawn]
+        drawn = []
+        for number, (name, parameters) in enumerate(names):
+            rng = np.random.default_rng(_seed(f"{id_}\n{name}"))
+            if self.placed.moved:
+                subcase = self.placed.subcase(self.built.draw(name, parameters, self.built.program, rng), number, rng)
+            else:
+                subcase = self.built.draw(name, parameters, program, rng)
+            drawn.append(replace(subcase, operands=usual_operands(program) | dict(subcase.operands)))
+        return drawn
 
 
-def build(case: Case) -> BuiltCase:
-    """Build a kernel case."""
+def build(case: Case, is_placed: bool = True) -> BuiltCase:
+    """Build a kernel case; without placements, as its family's builder makes it, if not ``is_placed``."""
     builder = cast(KernelBuilder, case.definition.builder)
     built = builder.build(case.parameters)
-    return BuiltCase(case, built)
+    kinds = load_kinds()
+    choice = _seed(case.id) if is_placed and case.family in kinds.families else 0
+    return BuiltCase(case, built, place(built.program, choice, kinds.unplaced, kinds.most_bytes))
 
 
 def build_module(case: Case) -> ModuleCheck:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from generators.inputs import whole_numbers
-from generators.inputs.whole_numbers import few, near, up_to
+from generators.inputs.whole_numbers import few, near, up_to, wide_factors
 from generators.property_rows import PropertyRow
 from generators.types import ComponentType
+
+_DENSE = 8
+"""Least part of the budget for each term of a sum, if all of its terms are to differ from zero."""
 
 
 def budget(row: PropertyRow) -> int:
@@ -24,11 +27,15 @@ def signed_whole(shape: tuple[int, ...], limit: int, component: ComponentType, r
 def factors(row: PropertyRow, sizes: tuple[int, int, int], most: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Draw A (M, K) and B (K, N), int64: the magnitudes of the products of each element of A x B add up to at most ``most``.
 
-    If a dense A would have only ones, each of its rows has as many numbers as the budget permits, at places that differ from row to row.
+    If the budget is large enough, some factors need all of its bits, or all of their own. Otherwise, if a dense A would have only ones,
+    each of its rows has as many numbers as the budget permits, at places that differ from row to row.
     """
     m, n, k = sizes
     if not row.result.is_float:
         return any_whole((m, k), row.a, rng), any_whole((k, n), row.b, rng)
+    limits = 1 << row.a.precision, 1 << row.b.precision
+    if most >= _DENSE * k:
+        return wide_factors(((m, k), (k, n)), most, limits, rng)
     each = max(4, most // k)
     side = max(2, int(each**0.5))
     a, b = signed_whole((m, k), side, row.a, rng), signed_whole((k, n), each // side, row.b, rng)

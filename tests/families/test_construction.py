@@ -45,7 +45,7 @@ def operand(origin, constructed, row="8x8x8.s8.s8.s32.s32", form="single", subgr
 @cache
 def built(case_id):
     case = find_case(casebook(), case_id)
-    built = build(case)
+    built = build(case, is_placed=False)
     program = built.program
     return program, built.subcases()[0]
 
@@ -170,7 +170,7 @@ def test_every_multiply_add_is_judged_exactly(tier):
     for case in expand(casebook().family("construction_operands"), tier)[:: 1 if tier == "smoke" else 7]:
         if tier == "nightly" and may_round(case.parameters):
             continue
-        built = build(case)
+        built = build(case, is_placed=False)
         program = built.program
         for subcase in built.subcases():
             assert {placed.expected.KIND for placed in evaluate(program, subcase).placed} == {"exact"}, case.id

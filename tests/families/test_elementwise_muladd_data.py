@@ -18,7 +18,7 @@ ROWS = ("8x8x8.f16.f16.f16.f16", "16x16x16.f16.f16.f32.f32", "16x16x32.s8.s8.s32
 
 def parts(case_id):
     case = find_case(casebook(), case_id)
-    built = build(case)
+    built = build(case, is_placed=False)
     program = built.program
     return program, built.subcases()[0]
 
@@ -30,7 +30,7 @@ def bits(program, subcase, substitutes=None):
 
 def test_every_case_of_the_smoke_tier_has_one_value_for_each_element():
     for case in expand(casebook().family("elementwise_muladd"), "smoke"):
-        built = build(case)
+        built = build(case, is_placed=False)
         program = built.program
         for subcase in built.subcases():
             assert all(placed.expected.KIND == "exact" for placed in evaluate(program, subcase).placed), case.id

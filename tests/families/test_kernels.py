@@ -41,7 +41,7 @@ FAMILIES = ("kernel_staged", "kernel_product", "kernel_attention", "kernel_convo
 @cache
 def made(case_id: str):
     case = find_case(casebook(), case_id)
-    built = build(case)
+    built = build(case, is_placed=False)
     program = built.program
     return case, program, built.subcases()[0]
 
@@ -312,7 +312,7 @@ def test_no_barrier_of_a_staged_product_can_be_left_out(buffers):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_result_of_the_smoke_tier_is_exact(family):
     for case in expand(casebook().family(family), "smoke"):
-        built = build(case)
+        built = build(case, is_placed=False)
         program = built.program
         for subcase in built.subcases():
             assert {placed.expected.KIND for placed in evaluate(program, subcase).placed} == {"exact"}, case.id

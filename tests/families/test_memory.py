@@ -12,6 +12,7 @@ from cts.embedded.profile import load_profile
 from cts.kinds.kernel import arrange
 from generators.casebook import BuiltCase, build, find_case
 from generators.dispatch import kernel
+from generators.placements.place import Placed
 from generators.program.control_flow import Branch
 from generators.program.load_store import MemoryOperand
 from generators.program.program import Built
@@ -38,7 +39,7 @@ def run(case, program):
 
 
 def run_words(case, program, module):
-    plan = arrange(BuiltCase(case, Built(program, build(case).built.draw)))
+    plan = arrange(BuiltCase(case, Built(program, build(case).built.draw), Placed(program, {})))
     return DEVICE.run(kernel(program, module), plan.dispatches[:1])
 
 
@@ -54,7 +55,7 @@ def without_memory_barrier(module, which):
 @pytest.mark.parametrize("form", ["subgroup", "reload", *FORMS])
 def test_no_barrier_can_be_left_out(form, storage):
     case = case_of(form, storage)
-    program = build(case).program
+    program = build(case, is_placed=False).program
     run(case, program)
     for number, operation in enumerate(program.operations):
         if isinstance(operation, Barrier):
@@ -66,7 +67,7 @@ def test_no_barrier_can_be_left_out(form, storage):
 @pytest.mark.parametrize("side", [0, 1])
 def test_neither_memory_barrier_can_be_left_out(side):
     case = case_of("workgroup", handover="fences")
-    program = build(case).program
+    program = build(case, is_placed=False).program
     whole = run_words(case, program, emit(program))
     assert whole
     with undefined("KHR-MEM-01"):
@@ -76,7 +77,7 @@ def test_neither_memory_barrier_can_be_left_out(side):
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "plain_around_matrix"])
 def test_a_barrier_of_the_subgroup_does_not_do_for_the_workgroup(form):
     case = case_of(form)
-    program = build(case).program
+    program = build(case, is_placed=False).program
     narrow = tuple(replace(o, scope=MemoryScope.SUBGROUP) if isinstance(o, Barrier) else o for o in program.operations)
     with undefined("KHR-MEM-01"):
         run(case, replace(program, operations=narrow))
@@ -95,7 +96,7 @@ def without_each_barrier(operations):
 @pytest.mark.parametrize(("form", "barriers"), [("own_copies", 1), ("divided", 1), ("divided_plain", 3)])
 def test_no_barrier_of_a_subgroup_can_be_left_out(form, barriers):
     case = find_case(casebook(), f"memory[component:f16/subgroups:2/form:{form}]")
-    program = build(case).program
+    program = build(case, is_placed=False).program
     run(case, program)
     fewer = list(without_each_barrier(program.operations))
     assert len(fewer) == barriers
@@ -112,7 +113,7 @@ TENSORS = [("subgroup", "barrier"), ("workgroup", "barrier"), ("workgroup", "acc
 @pytest.mark.parametrize(("form", "handover"), TENSORS)
 def test_no_barrier_between_tensor_accesses_can_be_left_out(form, handover, access, storage):
     case = find_case(casebook(), f"memory[component:f16/subgroups:2/form:{form}/storage:{storage}/handover:{handover}/access:{access}]")
-    program = build(case).program
+    program = build(case, is_placed=False).program
     run(case, program)
     for operations in without_each_barrier(program.operations):
         with undefined("KHR-MEM-01"):
@@ -136,7 +137,7 @@ def test_a_tensor_access_must_reach_the_workgroup(kind):
     """If barriers make nothing available or visible, the accesses must do so (CM2-MEM-03)."""
     name = "memory[component:f16/subgroups:2/form:workgroup/storage:storage_buffer/handover:access/access:tensor]"
     case = find_case(casebook(), name)
-    program = build(case).program
+    program = build(case, is_placed=False).program
     run(case, program)
     with undefined("KHR-MEM-01"):
         run(case, replace(program, operations=private(program.operations, kind)))

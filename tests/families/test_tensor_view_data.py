@@ -124,7 +124,7 @@ def test_the_smoke_tier_shows_the_mistakes_that_are_likeliest():
 
 def test_previous_elements_of_a_matrix_differ_from_those_loaded():
     one = find_case(casebook(), view_case(clip="inside"))
-    built = build(one)
+    built = build(one, is_placed=False)
     program = built.program
     for subcase in built.subcases():
         bits = evaluate(program, subcase).placed[0].expected.bits[0]

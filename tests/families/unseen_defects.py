@@ -352,6 +352,11 @@ UNSEEN = (
 )
 
 
+def why_nobody(defect: Defect) -> str:
+    """Return why no test can show the defect; empty if one can."""
+    return next((one.why for one in UNSEEN if not one.asked and not one.excused and one.covers(defect)), "")
+
+
 def why_unseen(family: str, defect: Defect) -> str:
     """Return why ``family`` need not show the defect; empty if it must."""
     known = [one for one in UNSEEN if one.covers(defect) and (not one.excused or family in one.excused)]

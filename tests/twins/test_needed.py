@@ -10,7 +10,7 @@ from tests.suite import casebook
 
 
 def _needed(id_: str) -> tuple[int, list[int | None]]:
-    built = build(find_case(casebook(), id_))
+    built = build(find_case(casebook(), id_), is_placed=False)
     assert only_moves(built.program)
     return input_bytes(built.program), [needed_bytes(built.program, subcase) for subcase in built.subcases()]
 

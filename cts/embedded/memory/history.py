@@ -12,13 +12,15 @@ from collections.abc import Callable
 
 import numpy as np
 
+from cts.embedded.memory.ordering import no_records
+
 DEPTH = 4
 """Earlier values of a byte that a read may get."""
 
 _LINE = 32
 """Bytes that one choice is for, as in a line of a cache."""
 _UNKNOWN = -1
-"""In place of a record: there is no such value, or none that is defined."""
+"""In place of a record: there is no such value, or none that is defined. Records are kept with 1 added, so 0 stands for it."""
 
 Races = Callable[[np.ndarray], np.ndarray]
 """Returns which of these records of writes are not visible to a read; the array has one for each byte that it reads."""
@@ -36,7 +38,7 @@ class History:
         self._choices = choices
         self._lines = -(-size // _LINE)
         self._values = np.zeros((DEPTH, size), np.uint8)
-        self._writers = np.full((DEPTH, size), _UNKNOWN, np.int64)
+        self._writers = no_records(DEPTH * size).reshape(DEPTH, size)
 
     def keep(self, places: np.ndarray | slice, contents: np.ndarray, writers: np.ndarray, is_defined: bool) -> None:
         """Keep what a write replaces: ``contents`` of the whole memory, and the records ``writers`` at ``places``.
@@ -45,7 +47,7 @@ class History:
         """
         if not is_defined:
             writers = np.where(writers == 0, _UNKNOWN, writers)
-        for kept, latest in ((self._values, contents[places]), (self._writers, writers)):
+        for kept, latest in ((self._values, contents[places]), (self._writers, writers + 1)):
             kept[1:, places] = kept[:-1, places]
             kept[0, places] = latest
 
@@ -58,7 +60,7 @@ class History:
         ages = np.zeros(racing.shape, np.int64)
         hidden = racing
         for age in range(DEPTH):
-            writers = self._writers[age][at]
+            writers = self._writers[age][at] - 1
             hidden = hidden & (writers != _UNKNOWN)
             ages[hidden] = age + 1
             hidden = hidden & races(writers)

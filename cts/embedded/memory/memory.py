@@ -12,7 +12,7 @@ import numpy as np
 
 from cts.embedded.diagnostics import Unsupported, Violation
 from cts.embedded.memory.history import History
-from cts.embedded.memory.ordering import Clock, Manner, MemoryKind
+from cts.embedded.memory.ordering import Clock, Manner, MemoryKind, no_records
 from cts.embedded.observations import Severity
 from generators.kernel import OpaqueSlot, StrayWrite
 from generators.windows import Windows
@@ -93,10 +93,10 @@ class Memory:
         self._views: dict[np.dtype, np.ndarray] = {}
         self._defined = None if defined else np.zeros(data.size, bool)
         shadowed = writable and strict
-        self._writer = np.zeros(data.size, np.int64) if shadowed else None
+        self._writer = no_records(data.size) if shadowed else None
         self._history = History(data.size, choices) if shadowed and choices is not None else None
         self._was_defined = defined
-        self._reader = np.zeros(data.size, np.int64) if shadowed else None
+        self._reader = no_records(data.size) if shadowed else None
         self._atomic: np.ndarray | None = None
         self._fixed: np.ndarray | None = None
         self.opaque: OpaqueMemory | None = None

@@ -16,6 +16,7 @@ subgroup + 1, or 0 for an access of a whole workgroup (10); the serial number of
 from __future__ import annotations
 
 import enum
+import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -38,6 +39,15 @@ _SERIAL_SHIFT = 24
 _NEVER = np.int64(1) << 40
 
 MAX_INVOCATIONS = _LANE - 1
+
+
+_LARGE = 1 << 16
+"""Number of records from which memory comes from the operating system: its pages are zero, and cost nothing until they are used."""
+
+
+def no_records(count: int) -> np.ndarray:
+    """Return the records of ``count`` bytes that nothing has accessed, int64. Most bytes of a large buffer are never accessed."""
+    return np.zeros(count, np.int64) if count < _LARGE else np.frombuffer(mmap.mmap(-1, 8 * count), np.int64)
 
 
 class Reach(enum.IntEnum):

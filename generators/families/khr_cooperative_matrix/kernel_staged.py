@@ -353,10 +353,10 @@ class _StagedProduct:
         most = kernels.budget(row)
         if row.result.is_float and self.parameters.epilogue != "none":
             most = int(most**0.5) - 3
-        a, b = kernels.factors(row, (size.m, size.n, size.k), most // 2, rng)
+        a, b = kernels.factors(row, (size.m, size.n, size.k), most - most // 4, rng)
         numbers = {"a": a.astype(row.a.dtype), "b": b.astype(row.b.dtype)}
         if "c" in self.arrays:
-            numbers["c"] = kernels.addends((size.m, size.n), row.c, most // 2, rng).astype(row.c.dtype)
+            numbers["c"] = kernels.addends((size.m, size.n), row.c, most // 4, rng).astype(row.c.dtype)
         inputs = {which: np.ascontiguousarray(matrix).view(np.uint8).reshape(-1) for which, matrix in numbers.items()}
         return Subcase(name, inputs)
 

@@ -240,7 +240,7 @@ class _ProductKernel:
         """Draw whole numbers whose sums are exact in any order and use most bits of the accumulator."""
         size, row = self.sizes, self.row
         most = share(kernels.budget(row), row.result, self.parameters.epilogue)
-        a, b = kernels.factors(row, (size.m, size.n, size.k), most // 2, rng)
+        a, b = kernels.factors(row, (size.m, size.n, size.k), most - most // 4, rng)
         inputs = {}
         for which, component, numbers in (("a", row.a, a), ("b", row.b, b)):
             matrix = numbers if self.stored[which] is Layout.ROW_MAJOR else numbers.T
@@ -248,7 +248,7 @@ class _ProductKernel:
         start = {"residual": "d", "broadcast": "start"}.get(self.parameters.start)
         if start is not None:
             tensor = self.tensors[start]
-            inputs[start] = tensor.contents(kernels.addends(tensor.sizes, row.result, most // 2, rng).astype(row.result.dtype), rng)
+            inputs[start] = tensor.contents(kernels.addends(tensor.sizes, row.result, most // 4, rng).astype(row.result.dtype), rng)
         inputs |= epilogue_data(program, row.result, kernels.budget(row), rng)
         inputs |= fills(program, rng)
         return Subcase(name, inputs)

@@ -8,9 +8,11 @@ from typing import Literal
 
 import numpy as np
 
+from generators.inputs.whole_numbers import few, odd_near, up_to
 from generators.layouts.invocation_arrays import InvocationArrays, construct, extract, invocation_arrays, lines_of_use, packed
 from generators.layouts.matrix_arrays import MatrixArray, Tiles, matrix_source, matrix_target, tiled
 from generators.layouts.placement import fills
+from generators.numerics.exactness import permitted_precision
 from generators.parameters.declaration import parameter
 from generators.parameters.vocabulary import types_in
 from generators.program.array_conversion import ExtractSubArray
@@ -243,26 +245,37 @@ class _Writer:
 
     def draw(self, name: str, parameters: SubcaseParameters, program: Program, rng: np.random.Generator) -> Subcase:
         """Draw small numbers with exact, nonzero results in any order; 8-bit integers may be any numbers."""
-        inputs = self._factors(rng) if parameters.form == "product" else self._chained(rng)
+        inputs = self._factors(parameters.run, rng) if parameters.form == "product" else self._chained(rng)
         return Subcase(name, inputs | fills(program, rng))
 
-    def _factors(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """Draw A, B and C. Floats of C are so large that no sum of products cancels them."""
+    def _factors(self, run: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """Draw A, B and C. Some floats of A, or of B in every second run, need all bits that sums have."""
         inputs = {}
-        for name, most, scale in (("a", 3, 1), ("b", 2, 1), ("c", 3, 128)):
+        for name, numbers in self._numbers(run, rng).items():
             type_ = self.types[name]
-            shape = (self.parameters.subgroups, *type_.shape)
-            if type_.component.is_float:
-                numbers = scale * rng.integers(1, most + 1, shape) * rng.choice([-1, 1], shape)
-                bits = numbers.astype(type_.component.dtype).view(type_.component.bits_dtype)
-            else:
-                bits = rng.integers(0, 1 << type_.component.bits, shape, np.uint64).astype(type_.component.bits_dtype)
+            bits = numbers.astype(type_.component.dtype).view(type_.component.bits_dtype)
             if name == "c":
                 inputs[name] = self.c.tiles.contents(bits, rng)
             else:
                 lines = lines_of_use(bits, type_.use_value)
                 inputs[name] = packed(lines, self.arrays[name].element, type_.component, self.parameters.subgroup_size)
         return inputs
+
+    def _numbers(self, run: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        shapes = {name: (self.parameters.subgroups, *self.types[name].shape) for name in "abc"}
+        a, b, c, result = self.parameters.types
+        if not a.is_float:
+            return {name: rng.integers(0, 1 << type_.bits, shapes[name], np.uint64) for name, type_ in zip("abc", (a, b, c), strict=True)}
+        # Conversions of arrays may change zeros (F-QC-7), so the other terms of a sum are small.
+        most = (1 << permitted_precision(a, b, c, result)) - 1
+        numbers = {name: up_to(limit, shapes[name], rng) for name, limit in (("a", 3), ("b", 3))}
+        wide, other = ("a", "b") if run % 2 else ("b", "a")
+        numbers[other] = np.sign(numbers[other])
+        lines = numbers[wide] if wide == "a" else numbers[wide].swapaxes(-1, -2)
+        chosen = lines[:, ::2, :]
+        alone = few(1, chosen.shape, rng)
+        chosen[...] = np.where(alone, odd_near(most - most // 4 - self.parameters.k, chosen.shape, rng), np.sign(chosen))
+        return numbers | {"c": odd_near(most // 4, shapes["c"], rng)}
 
     def _chained(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Draw a first result of small nonzero numbers, and second factors with two numbers in each line."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from generators.casebook.document import read_document
+from generators.document import read_document
 
 FILE = Path(__file__).parents[1] / "placements" / "kinds.yaml"
 

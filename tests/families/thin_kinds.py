@@ -22,8 +22,8 @@ from pathlib import Path
 from statistics import median
 
 from generators.casebook import CaseKind, Tier
-from generators.casebook.document import read_document
 from generators.casebook.placement_kinds import load_kinds
+from generators.document import read_document
 from tests.families.profile_table import Search, Shown, search, summed
 from tests.suite import casebook
 

@@ -322,14 +322,17 @@ def read_needs(module: bytes, entry_point: str = "main") -> ModuleNeeds:
             position = at
             if len(operands) < _LEAST.get(opcode, 0):
                 raise _Wrong(f"Op{Op(opcode).name} lacks operands")
-            if opcode in _TYPED and operands[0] in found.composites:
-                found.composite_of[operands[1]] = operands[0]
-            if opcode in _TYPED and operands[0] in found.matrices:
-                _matrix_value(found, opcode, operands)
-            elif opcode in _TYPED and operands[0] in found.vectors:
-                _vector_value(found, opcode, operands)
-            elif opcode in _READERS:
-                _READERS[opcode](found, opcode, operands)
+            read = _READERS.get(opcode)
+            if opcode in _TYPED:
+                type_ = operands[0]
+                if type_ in found.composites:
+                    found.composite_of[operands[1]] = type_
+                elif type_ in found.matrices:
+                    read = _matrix_value
+                elif type_ in found.vectors:
+                    read = _vector_value
+            if read is not None:
+                read(found, opcode, operands)
         if found.workgroup_size in found.vectors_of_constants:
             # The constant decorated with WorkgroupSize takes precedence over the execution mode.
             found.local_size, found.local_size_ids = _three(found.vectors_of_constants[found.workgroup_size]), True

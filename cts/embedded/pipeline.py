@@ -217,6 +217,9 @@ class Pipeline:
                 for which, default in ((Decoration.DescriptorSet, 0), (Decoration.Binding, -1))
             )
             descriptors = bound.get((number, binding), {})
+            if 0 in descriptors and not variable.is_descriptor_array:
+                constants[variable.id] = descriptors[0]
+                continue
             # If nothing is bound, any access is out of bounds.
             empty = np.zeros(0, np.uint8)
             nothing = BytePointer(Memory(translation.name(variable.id), empty, "buffer", strict=strict, forbid=forbid), 0)
@@ -227,7 +230,7 @@ class Pipeline:
                 count = max(descriptors, default=-1) + 1 if contents.length is None else contents.length
                 constants[variable.id] = DescriptorArray(descriptors, count, nothing)
             else:
-                constants[variable.id] = descriptors.get(0, nothing)
+                constants[variable.id] = nothing
         block = Memory("push constants", push_constants, "buffer", writable=False, strict=strict, forbid=forbid)
         for id_ in self._push_constants:
             constants[id_] = BytePointer(block, 0)

@@ -41,7 +41,7 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
     if proved.all():
         known = Certain(Proof(proof.precision, proof.margin_bits))
         value = MatrixValue(result, encode(result, center), True, known, history, authority=PRODUCT)
-        return _with_permitted(value, (left, right, addend), types, c, center, lost)
+        return _with_permitted(value, (left, right, addend), proof, c, center, lost)
     magnitude, bound = envelope(left, right, addend, proof, center, lost, before)
     if (np.maximum(magnitude, np.abs(center)) + bound > largest_finite(result)).any():
         raise GeneratorError(
@@ -49,13 +49,13 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
         )
     bits = encode(result, nearest(result, center))
     value = MatrixValue(result, bits, True, Envelope(center, bound, magnitude), history, authority=ROUNDED_PRODUCT)
-    return _with_permitted(value, (left, right, addend), types, c, center, lost)
+    return _with_permitted(value, (left, right, addend), proof, c, center, lost)
 
 
 def _with_permitted(
     value: MatrixValue,
     operands: tuple[np.ndarray, np.ndarray, np.ndarray],
-    types: tuple[ComponentType, ComponentType, ComponentType, ComponentType],
+    proof: Exactness,
     c: MatrixValue,
     center: np.ndarray,
     lost: np.ndarray,
@@ -64,14 +64,15 @@ def _with_permitted(
 
     Args:
         value: the result with its expected values.
-        operands: the numbers of A, B and C. ``types``: their types and the result's. ``c``: C itself.
+        operands: the numbers of A, B and C. ``proof``: their exactness. ``c``: C itself.
         center, lost: as for generators.numerics.error_bounds.hull.
     """
     left, right, addend = operands
     before = c.permitted.bound if isinstance(c.permitted, Envelope) else np.zeros(center.shape)
-    precision = permitted_precision(*types)
-    proof = exactness(left, right, addend, types, c.history, precision)
-    fit = factors_fit(left, right, precision)
+    precision = permitted_precision(*proof.types)
+    is_narrow = max(proof.types[0].precision, proof.types[1].precision) <= precision
+    fit = np.ones(center.shape, bool) if is_narrow else factors_fit(left, right, precision)
+    proof = proof.with_precision(precision)
     proof = replace(proof, exact=proof.exact & fit)
     if (proof.exact & (before == 0)).all():
         return value

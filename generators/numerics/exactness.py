@@ -44,17 +44,22 @@ class Exactness:
         precision: p, the bits of the narrowest plausible accumulation.
         quantum: exponent of q, int16, (..., M, N); NO_TERM if every term is zero.
         magnitude: S, float64.
+        normal: whether no operand or partial sum is in the denormal range, where flushing is allowed (facts.md C29).
         margin_bits: log2(2**p q / S), float64: at most 0 means that nothing is proved; infinite if every term is zero.
-        exact: whether every order and grouping gives the exact value: a positive margin, no overflow, and no operand or
-            partial sum in the denormal range, where flushing is allowed (facts.md C29).
+        exact: whether every order and grouping gives the exact value: a positive margin, no overflow, and ``normal``.
     """
 
     types: Types
     precision: int
     quantum: np.ndarray
     magnitude: np.ndarray
+    normal: np.ndarray
     margin_bits: np.ndarray
     exact: np.ndarray
+
+    def with_precision(self, precision: int) -> Exactness:
+        """Return what is provable of an accumulation with other bits."""
+        return self if precision == self.precision else _proved(self.types, precision, self.quantum, self.magnitude, self.normal)
 
 
 @dataclass(frozen=True)
@@ -150,9 +155,6 @@ def exactness(
     result = types[3]
     precision = accumulation_precision(*types) if precision is None else precision
     quantum = np.minimum(product_quanta(a, b), quantum_exponents(c) if history is None else history.quantum)
-    with np.errstate(divide="ignore"):
-        margin_bits = np.where(magnitude == 0, np.inf, precision + quantum - np.log2(magnitude))
-    fits = (magnitude < np.ldexp(1.0, np.minimum(precision + quantum.astype(np.int32), 1023))) & (magnitude <= largest_finite(result))
     # A partial sum is a multiple of q. If all terms have one sign, it is also not smaller than the smallest term.
     floor = max(smallest_normal(result), smallest_normal(types[2]))
     normal = np.ldexp(1.0, np.minimum(quantum, 1023).astype(np.int32)) >= floor
@@ -162,4 +164,13 @@ def exactness(
     tiny_rows = np.asarray(denormals(a, types[0]).any(axis=-1))
     tiny_columns = np.asarray(denormals(b, types[1]).any(axis=-2))
     flushable = tiny_rows[..., :, None] | tiny_columns[..., None, :] | denormals(c, types[2])
-    return Exactness(types, precision, quantum, magnitude, margin_bits, (fits & normal & ~flushable) | (magnitude == 0))
+    return _proved(types, precision, quantum, magnitude, normal & ~flushable)
+
+
+def _proved(types: Types, precision: int, quantum: np.ndarray, magnitude: np.ndarray, normal: np.ndarray) -> Exactness:
+    """Return the exactness of sums with these properties; for the arguments see ``Exactness``."""
+    with np.errstate(divide="ignore"):
+        margin_bits = np.where(magnitude == 0, np.inf, precision + quantum - np.log2(magnitude))
+    limit = np.ldexp(1.0, np.minimum(precision + quantum.astype(np.int32), 1023))
+    fits = (magnitude < limit) & (magnitude <= largest_finite(types[3]))
+    return Exactness(types, precision, quantum, magnitude, normal, margin_bits, (fits & normal) | (magnitude == 0))

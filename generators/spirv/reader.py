@@ -107,7 +107,8 @@ def read_instructions(module: bytes) -> Iterator[Instruction]:
         op = _OPS.get(opcode)
         if op is None:
             raise UnknownInstruction(position, opcode)
-        yield Instruction(op, operands, position)
+        # A module has hundreds: the class itself takes twice as long.
+        yield tuple.__new__(Instruction, (op, operands, position))
 
 
 def read_words(module: bytes) -> Iterator[tuple[int, tuple[int, ...], int]]:
@@ -118,13 +119,14 @@ def read_words(module: bytes) -> Iterator[tuple[int, tuple[int, ...], int]]:
     """
     read_header(module)
     words = struct.unpack(f"<{len(module) // 4}I", module)
-    position = HEADER_WORDS
-    while position < len(words):
-        count, opcode = words[position] >> 16, words[position] & 0xFFFF
-        if count == 0 or position + count > len(words):
-            raise NotSpirv(position, f"an instruction of {count} words does not fit")
-        yield opcode, words[position + 1 : position + count], position
-        position += count
+    position, end = HEADER_WORDS, len(words)
+    while position < end:
+        first = words[position]
+        following = position + (first >> 16)
+        if following == position or following > end:
+            raise NotSpirv(position, f"an instruction of {first >> 16} words does not fit")
+        yield first & 0xFFFF, words[position + 1 : following], position
+        position = following
 
 
 def read_string(words: tuple[int, ...], word: int = 0) -> tuple[str, int]:

@@ -245,7 +245,7 @@ class Memory:
         before = self._reader[places]
         left = clock.shared(before, records, self.kind) if np.count_nonzero(before) else records
         self._reader[places] = left
-        if not isinstance(places, slice):
+        if not isinstance(places, slice) and isinstance(left, np.ndarray):
             clash = self._reader[places] != left
             if np.count_nonzero(clash):
                 self._reader[places[clash]] = clock.anonymous(np.broadcast_to(left, clash.shape)[clash])
@@ -293,7 +293,7 @@ class Memory:
         if self._history is not None:
             self._history.keep(places, self.data, written, self._was_defined)
         self._writer[places] = records
-        if not isinstance(places, slice):
+        if not isinstance(places, slice) and isinstance(records, np.ndarray):
             left = self._writer[places]
             self._refuse(left != records, left, clock, "a store", "is written at the same time by")
 

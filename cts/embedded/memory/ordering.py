@@ -120,7 +120,8 @@ class _Floors:
     """For each subgroup + 1, the serial number of the last barrier. Index 0 is for accesses of different subgroups."""
 
     def __init__(self, groups: int) -> None:
-        self.order, self.available, self.visible = np.zeros((3, groups), np.int64)
+        self.all = np.zeros((3, groups), np.int64)
+        self.order, self.available, self.visible = self.all
 
 
 class Clock:
@@ -343,6 +344,8 @@ class Clock:
             manner: how the new accesses are made.
             reads_write: whether ``now`` reads what ``before`` wrote: then the write must also be available and visible.
         """
+        if not manner.private and self._all_ordered(before, self._floors[kind], reads_write):
+            return np.zeros(before.shape, bool)
         serial = before >> _SERIAL_SHIFT
         this_workgroup = serial >= self.start
         same_lane = ((before ^ now) & _LANE == 0) & ((now & _LANE) != 0) & this_workgroup
@@ -364,6 +367,16 @@ class Clock:
             unordered[unordered] = self._unacquired(before[unordered], np.broadcast_to(now, others.shape)[unordered], manner, reads_write)
         unordered |= others & private
         return unordered
+
+    def _all_ordered(self, before: np.ndarray, floors: _Floors, reads_write: bool) -> bool:
+        """Tell whether barriers of the whole workgroup order all earlier accesses, so who made them does not matter."""
+        floor = int((floors.all if reads_write else floors.order).min())
+        is_old = int(before.max()) < floor << _SERIAL_SHIFT
+        return (
+            is_old
+            and np.count_nonzero(before) == np.count_nonzero(before >= self.start << _SERIAL_SHIFT)
+            and not np.count_nonzero(before & _PRIVATE)
+        )
 
     def _unacquired(self, before: np.ndarray, now: np.ndarray, manner: Manner, reads_write: bool) -> np.ndarray:
         """Return which accesses ``now`` no acquired span orders after the earlier ones ``before``; all of shape (accesses,)."""

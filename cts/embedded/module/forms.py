@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from cts.embedded.module.references import TERMINATORS, USES, Section, section_of
@@ -18,6 +19,8 @@ ANY = ("any",)
 _UNLIMITED = 1 << 16
 _DECIDING = frozenset(kind for kind, enumerants in GRAMMAR.kinds.items() if enumerants.parameters)
 _LONG = frozenset({"str", "number", "opcode"})
+_NAMES = MappingProxyType({Op.Name: 1, Op.MemberName: 2})
+"""Opcode -> the operands before the name, of which the first is an id."""
 _CONSTANTS = frozenset({Op.Constant, Op.SpecConstant})
 _STRUCTURAL = TERMINATORS | {Op.Function, Op.FunctionParameter, Op.FunctionEnd, Op.Label, Op.Variable, Op.LoopMerge, Op.SelectionMerge}
 
@@ -99,7 +102,7 @@ def ids_of(instruction: Instruction, form: Form, widths: LiteralWidths) -> Seque
     op, words, _ = instruction
     if form.least <= len(words) <= form.most:
         return words[form.first : form.last]
-    if op is Op.Name and len(words) > 1 and words[-1] < 1 << 24:
+    if op in _NAMES and len(words) > _NAMES[op] and words[-1] < 1 << 24:
         return [words[0]]
     if op in _CONSTANTS and len(words) > 2 and len(words) == 2 + widths.types.get(words[0], 0):
         return []

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cts.devices.device import Device, TellsOfCode
+from cts.devices.device import Device
 from cts.front_ends import FrontEnd
 from cts.verdict.codes import Reason
 from cts.verdict.effort import Effort
-from cts.verdict.sizes import Statistic
+from cts.verdict.sizes import Statistic, Statistics
 from cts.verdict.verdict import Judgement, Verdict
 from generators.casebook import Case
 
@@ -50,13 +50,13 @@ class Stopwatch:
         """Add the steps and the statistics of the device's last run.
 
         Args:
-            device: the device.
+            device: the device; one that ``TellsOfCode`` has statistics.
             label: tells the pipeline of the run from the others of the case; may be empty.
         """
         for name, seconds in device.last_steps.items():
             self.steps[name] = self.steps.get(name, 0.0) + seconds
-        if isinstance(device, TellsOfCode):
-            self.statistics |= {f"{name} ({label})" if label else name: one for name, one in device.last_statistics.items()}
+        told: Statistics = getattr(device, "last_statistics", {})
+        self.statistics |= {f"{name} ({label})" if label else name: one for name, one in told.items()}
 
     @property
     def seconds(self) -> float:

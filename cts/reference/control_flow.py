@@ -180,7 +180,10 @@ def repeat(state: State, operation: language.Loop, indices: Iterable[int], trips
         if not alive.any():
             return
         left = _iterate(state, operation, index, state.positions(numbers[alive]))
-        alive = alive & np.isin(numbers, state.instances) & ~np.isin(numbers, left)
+        if state.instances is not numbers:
+            alive = alive & np.isin(numbers, state.instances)
+        if len(left):
+            alive = alive & ~np.isin(numbers, left)
 
 
 def trip_counts(state: State, operation: language.Loop) -> np.ndarray:

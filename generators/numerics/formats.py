@@ -28,9 +28,12 @@ def integers(bits: np.ndarray, component: ComponentType, signed: bool) -> np.nda
 
 def encode(component: ComponentType, numbers: np.ndarray) -> np.ndarray:
     """Return the bits, unsigned, of numbers that ``component`` can represent, or of the nearest floats. Integers wrap."""
+    given = np.asarray(numbers)
+    if not component.is_float and given.dtype.kind in "iu":
+        return given.astype(component.dtype).view(component.bits_dtype)
     # Infinity becomes NaN in a type without infinities, which causes a warning.
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(numbers).astype(component.dtype).view(component.bits_dtype)
+        return given.astype(component.dtype).view(component.bits_dtype)
 
 
 def bits_of(component: ComponentType, number: float) -> int:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-from cts.embedded.module.translation import Translation, Words
+from cts.embedded.module.translation import RESULT_OPS, Translation, Words
 from cts.embedded.types.limits import ELEMENTS_A_STEP
 from cts.embedded.types.spirv_types import CooperativeVector, MatrixType
-from generators.spirv.enumerants import Op
-from generators.spirv.grammar import GRAMMAR
+from generators.spirv.enumerants import Capability, Op
 
 _PRODUCTS = frozenset({Op.CooperativeVectorMatrixMulNV, Op.CooperativeVectorMatrixMulAddNV, Op.CooperativeVectorOuterProductAccumulateNV})
 """Instructions that multiply two vectors, or a matrix and a vector."""
@@ -21,7 +20,9 @@ _LANES_A_STEP = 16
 
 def _component_counts(translation: Translation, op: Op, words: Words) -> list[int]:
     """Return the number of components of each cooperative vector among an instruction's result and operands."""
-    typed = GRAMMAR.instructions[op].is_typed
+    if Capability.CooperativeVectorNV not in translation.capabilities:
+        return []
+    typed = op in RESULT_OPS
     types = [translation.types[words[0]]] if typed else []
     types += [translation.type_of[id_] for id_ in words[2 if typed else 0 :] if id_ in translation.type_of]
     return [type_.count for type_ in types if isinstance(type_, CooperativeVector)]

@@ -456,7 +456,7 @@ class Machine:
         return self._split(list(ways.items()))
 
     def _split(self, ways: list[tuple[int, Mask]]) -> list[tuple[int, Mask]]:
-        ways = [way for way in ways if way[1].any()]
+        ways = [way for way in ways if np.count_nonzero(way[1])]
         if len(ways) == 1:
             return [(ways[0][0], self.mask)]
         return ways

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
-from cts.embedded.module.translation import Rule, Translation, Words
+from cts.embedded.module.translation import RESULT_OPS, Rule, Translation, Words
 from cts.embedded.types.shapes import BOOL, FLOAT, INT, TypeKind, are_alike, bits_of, element_of, is_number, is_physical, kind_of, shape_of
 from cts.embedded.types.spirv_types import Bool, MatrixType, Number, Struct, Vector, type_text
 from generators.spirv.enumerants import Decoration, Op
-from generators.spirv.grammar import GRAMMAR
 from generators.types import MICROSCALING_TYPES
 
 
@@ -190,7 +189,7 @@ def check_transposing(translation: Translation, op: Op, words: Words) -> None:
     Raises:
         Violation: the instruction is no conversion (M1-TR-04).
     """
-    if not translation.decorations or op in _TRANSPOSING or not GRAMMAR.instructions[op].is_typed:
+    if not translation.decorations or op in _TRANSPOSING or op not in RESULT_OPS:
         return
     if Decoration.CooperativeMatrixTransposeEXT in translation.decorations.get(words[1], {}):
         raise Violation("M1-TR-04", f"CooperativeMatrixTransposeEXT on Op{op.name}, which is no conversion of matrices")

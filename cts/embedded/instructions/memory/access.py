@@ -189,7 +189,7 @@ def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number,
             return np.zeros(machine.lanes, type_.dtype)
         active = np.clip(active, 0, max(memory.size - size, 0)) // size * size
     index, rest = np.divmod(active, size)
-    if rest.any():
+    if np.count_nonzero(rest):
         machine.forbid(SCALAR_ALIGNMENT, _misaligned(memory, int(active[rest != 0][0]), size))
     known: np.ndarray | None = None
     if memory.checked:
@@ -244,7 +244,7 @@ def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: V
         if not active.size:
             return
     index, rest = np.divmod(active, size)
-    if rest.any():
+    if np.count_nonzero(rest):
         machine.forbid(SCALAR_ALIGNMENT, _misaligned(memory, int(active[rest != 0][0]), size))
     if memory.checked:
         places = active[:, None] + np.arange(size)

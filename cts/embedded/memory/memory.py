@@ -297,7 +297,7 @@ class Memory:
             left = self._writer[places]
             self._refuse(left != records, left, clock, "a store", "is written at the same time by")
 
-    def record_atomic(self, places: np.ndarray, records: np.ndarray, clock: Clock, manner: Manner) -> None:
+    def record_atomic(self, places: np.ndarray, records: np.ndarray | int, clock: Clock, manner: Manner) -> None:
         """Note atomic accesses, which do not race with each other.
 
         Raises:

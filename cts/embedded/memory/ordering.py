@@ -325,7 +325,11 @@ class Clock:
         return self.serial << _SERIAL_SHIFT | (_PRIVATE if manner.private else 0) | manner.available << _REACH_SHIFT
 
     def shared(self, before: np.ndarray, now: np.ndarray | int, kind: MemoryKind) -> np.ndarray:
-        """Merge records of reads ``now`` into the earlier reads' records. If both count, they name no invocation: any write conflicts."""
+        """Merge records of reads ``now`` into the earlier reads' records. If both count, they name no invocation: any write conflicts.
+
+        One record is returned, in an array of one element, if all of ``before`` are equal and ``now`` is a single one."""
+        if not isinstance(now, np.ndarray) and not np.count_nonzero(before != before.flat[0]):
+            before = before.reshape(-1)[:1]
         serial = before >> _SERIAL_SHIFT
         current = ((serial >= self._floors[kind].order[0]) & (serial >= self.start)) | ((before & _PRIVATE) != 0)
         other = (before != 0) & current & ((before ^ now) & (_LANE | _GROUP << _GROUP_SHIFT) != 0)

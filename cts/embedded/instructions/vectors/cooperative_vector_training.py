@@ -118,13 +118,16 @@ def _accumulate(
         return
     add = translation.performing(added)
     records = machine.clock.lanes(SHARED)[places.lanes].tolist()
+    touched, of = np.zeros(0, np.int64), None
     for i in _order(places.lanes.size, translation.settings.matrix_layouts.seed):
         if not memory.check_bounds(int(elements[i].min()), int(elements[i].max()) + type_.bytes):
             continue
         if memory.checked:
-            touched = (elements[i][..., None] + np.arange(type_.bytes)).reshape(-1)
+            if elements[i] is not of:
+                of = elements[i]
+                touched = (of[..., None] + np.arange(type_.bytes)).reshape(-1)
             memory.check_defined(touched)
-            memory.record_atomic(touched, np.full(touched.shape, records[i], np.int64), machine.clock, SHARED)
+            memory.record_atomic(touched, records[i], machine.clock, SHARED)
         add(memory, elements[i], addends(i), type_)
 
 

@@ -49,9 +49,20 @@ def _expecting(performed: Perform, before_step: Callable[[], None]) -> Perform:
     return expecting
 
 
+def _go_on() -> None:
+    """Do nothing before a step."""
+
+
 @dataclass
 class LenientState(State):
-    """A state in which a device goes on if the specification leaves a result undefined."""
+    """A state in which a device goes on if the specification leaves a result undefined. ``before_step`` is called before each round of a
+    loop."""
+
+    before_step: Callable[[], None] = _go_on
+
+    def begin_round(self) -> None:
+        """Begin a round of a loop. Raises what ``before_step`` raises."""
+        self.before_step()
 
     def undefined(self, rule: str, message: str) -> None:
         """Go on."""
@@ -73,10 +84,6 @@ class LenientMemory(Memory):
         return np.where(outside, component.bits_dtype.type(unknown), super().load(np.where(outside, 0, offsets), component))
 
 
-def _go_on() -> None:
-    """Do nothing before a step."""
-
-
 def evaluate_defect(
     program: Program,
     subcase: Subcase,
@@ -90,13 +97,13 @@ def evaluate_defect(
         program, subcase: the program and the dispatch.
         substitutes: the wrong steps.
         beyond: the value of each byte loaded from beyond an array; None if such a load is an error.
-        before_step: is called before each operation; it may raise to end the evaluation.
+        before_step: is called before each operation and each round of a loop; it may raise to end the evaluation.
 
     Raises:
         GeneratorError, LookupError, ValueError: the outcome cannot be computed, or the defect accesses memory out of bounds.
     """
     strict = initial_state(program, subcase, _expecting(substituting(substitutes), before_step))
-    state = LenientState(**vars(strict))
+    state = LenientState(**vars(strict), before_step=before_step)
     if beyond is not None:
         state.memories = {name: LenientMemory(**vars(memory), unknown=beyond) for name, memory in state.memories.items()}
     return outcome(state)
@@ -107,7 +114,7 @@ class Trace:
     """What the right program computes in a subcase.
 
     Attributes:
-        steps: how many operations it performs.
+        steps: how many operations it performs, and how many rounds of loops.
         values: the bits of each value that an operation gives, each time that it gives it; not those that a loop carries.
         state: the state, which has the program's operands.
     """
@@ -130,8 +137,11 @@ def traced(program: Program, subcase: Subcase) -> Trace:
         GeneratorError: as ``evaluate``.
     """
 
-    def performed(state: State, operation: Operation) -> None:
+    def count() -> None:
         trace.steps += 1
+
+    def performed(state: State, operation: Operation) -> None:
+        count()
         perform(state, operation)
         if not isinstance(operation, Loop):
             for made in results(operation):
@@ -140,6 +150,6 @@ def traced(program: Program, subcase: Subcase) -> Trace:
                 elif made.name in state.scalars:
                     trace.values.setdefault(made.name, []).append(state.scalars[made.name])
 
-    trace = Trace(initial_state(program, subcase, performed))
+    trace = Trace(LenientState(**vars(initial_state(program, subcase, performed)), before_step=count))
     outcome(trace.state)
     return trace

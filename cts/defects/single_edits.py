@@ -294,36 +294,50 @@ class _SingleEdit:
         name: of the entry in the glossary's area ``single_edit``.
         step: what the device does in place of the operation.
         where: parameters of the defect, except of those that name the operation.
+        back: how many values before the operation the other value is; 0 for one that has another place.
     """
 
     name: str
     step: Substitute
     where: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    back: int = 0
+
+    @property
+    def alike(self) -> tuple[str, ...]:
+        """What the same mistake in other operations of the kind has in common."""
+        return (self.where["operand"], str(self.back)) if self.back else tuple(self.where.values())
 
 
 def single_edits(program: Program) -> Iterator[Defect]:
-    """Yield the single edits of the operations of ``program``: first each mistake in all instructions of a kind, and in all addresses; then
-    in each of several such instructions alone.
+    """Yield the single edits of the operations of ``program``: first each mistake in all instructions of a kind, in all addresses, and in
+    all comparisons; then in each of several instructions of a kind alone.
     """
     earlier: list[AnyValue] = []
-    together: dict[tuple[str, ...], dict[Operation, _SingleEdit]] = {}
+    kinds: dict[tuple[str, ...], dict[Operation, _SingleEdit]] = {}
+    roles: dict[tuple[str, ...], dict[Operation, _SingleEdit]] = {}
     for operation in _everywhere(program):
         for edit in _edits_of(operation, earlier, program.arrays):
-            together.setdefault((_kind(operation), edit.name, *edit.where.values()), {})[operation] = edit
-            if edit.where.get("operand") in _ADDRESSES:
-                together.setdefault(("access", edit.name, *[edit.where[key] for key in edit.where if key != "operand"]), {})[operation] = (
-                    edit
-                )
+            kinds.setdefault((_kind(operation), edit.name, *edit.alike), {})[operation] = edit
+            if (role := _role(edit.where.get("operand", ""))) is not None:
+                alike = {**edit.where, "operand": role[1]}
+                roles.setdefault((role[0], edit.name, *alike.values()), {})[operation] = replace(edit, where=alike)
         earlier.extend(results(operation))
-    for (kind, *_), edits in together.items():
-        edit = next(iter(edits.values()))
-        if kind == "access":
-            edit = replace(edit, where={**edit.where, "operand": "its first index"})
-        yield _defect(edit, {operation: edit.step for operation, edit in edits.items()}, EVERY, kind)
-    for (kind, *_), edits in together.items():
-        if len(edits) > 1 and kind != "access":
+    for (kind, *_), edits in (*kinds.items(), *roles.items()):
+        first, *others = edits.values()
+        if any(edit.where != first.where for edit in others):
+            first = replace(first, where={**first.where, "other": "the last value" if first.back == 1 else "the last value but one"})
+        yield _defect(first, {operation: edit.step for operation, edit in edits.items()}, EVERY, kind)
+    for (kind, *_), edits in kinds.items():
+        if len(edits) > 1:
             for operation, edit in edits.items():
                 yield _defect(edit, {operation: edit.step}, _name(operation), kind)
+
+
+def _role(operand: str) -> tuple[str, str] | None:
+    """Return in what several classes of operations share an operand, and its name there."""
+    if operand in _ADDRESSES:
+        return "access", "its first index"
+    return ("comparison", operand.removeprefix("condition.")) if operand.startswith("condition.") else None
 
 
 def _kind(operation: Operation) -> str:
@@ -408,7 +422,7 @@ def _of_operand(operation: Operation, place: _Place, given: list[_Place], earlie
         yield _SingleEdit("operand_sibling", _put((place.path, other)), where | {"other": words})
     before = [one for one in earlier if one.type == place.value.type and one != place.value and one not in alike]
     for number, value in enumerate(before[: -_EARLIER - 1 : -1]):
-        yield _SingleEdit("operand_earlier", _put((place.path, value)), where | {"other": value.name, "back": str(number + 1)})
+        yield _SingleEdit("operand_earlier", _put((place.path, value)), where | {"other": value.name}, number + 1)
 
 
 def _of_result(operation: Operation, given: list[_Place]) -> Iterator[_SingleEdit]:

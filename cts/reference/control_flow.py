@@ -179,6 +179,7 @@ def repeat(state: State, operation: language.Loop, indices: Iterable[int], trips
             alive = alive & (iteration < trips)
         if not alive.any():
             return
+        state.begin_round()
         left = _iterate(state, operation, index, state.positions(numbers[alive]))
         if state.instances is not numbers:
             alive = alive & np.isin(numbers, state.instances)

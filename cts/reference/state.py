@@ -123,6 +123,9 @@ class State:
             self.perform(self, operation)
             self.drop_returned()
 
+    def begin_round(self) -> None:
+        """Begin a round of a loop; an observer may count them."""
+
     def undefined(self, rule: str, message: str) -> None:
         """Refuse a result that the specification leaves undefined.
 

@@ -12,6 +12,7 @@ from cts.embedded.faults import NO_FAULTS, Faults
 from cts.embedded.profile import load_profile
 from cts.engine.runner import judge
 from cts.verdict.codes import Reason
+from cts.verdict.effort import Budget, Effort
 from cts.verdict.verdict import CaseResult
 from generators.casebook import find_case
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -52,6 +53,11 @@ class Broken:
         return ()
 
 
+def unhurried() -> Effort:
+    """Return an effort that has enough time for all explanations of a case on a busy machine."""
+    return Effort(budget=Budget(seconds_of_failure=10))
+
+
 def judged(case_id: str, device: Broken) -> CaseResult:
     """Return the verdict on a case of the suite."""
-    return judge(find_case(casebook(), case_id), DeviceHolder(lambda: device), "spirv", "smoke")
+    return judge(find_case(casebook(), case_id), DeviceHolder(lambda: device), "spirv", "smoke", effort=unhurried())

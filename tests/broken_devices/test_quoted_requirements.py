@@ -21,6 +21,7 @@ from generators.casebook import Case, build, expand
 from generators.errors import GeneratorError
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.program.reading import language
+from tests.broken_devices.doubles import unhurried
 from tests.broken_devices.null_device import NullDevice
 from tests.families.evidence import chosen
 from tests.suite import casebook
@@ -75,7 +76,7 @@ def test_a_failure_quotes_the_requirement_that_its_defect_breaks(id_: str, famil
         except GeneratorError:
             # The specification says nothing about the results of the defect in this case.
             continue
-        result = judge(case, DeviceHolder(lambda device=device: device), "spirv", "smoke")
+        result = judge(case, DeviceHolder(lambda device=device: device), "spirv", "smoke", effort=unhurried())
         if result.verdict is Verdict.FAIL and [match.id for match in result.failures[0].matches][:1] == [id_]:
             assert result.failures[0].mismatch.requirement == quoted
             assert quoted in result.message

@@ -113,15 +113,15 @@ def test_a_load_from_another_array_is_told() -> None:
     assert [match.sentence for match in told] == ["every MatrixLoad has array other"]
 
 
-def looped() -> Program:
-    """Return a program that adds a matrix to itself in each round of a loop."""
+def looped(is_empty: bool = False) -> Program:
+    """Return a program that adds a matrix to itself in each round of a loop, or takes it unchanged from round to round."""
     builder = ProgramBuilder(Scope.SUBGROUP)
     source, target = (builder.array(name, Pointee(U32), ELEMENTS, BUFFER, role=role) for name, role in ENDS)
     matrix = builder.load("m", matrix_type(U32, SIZE, SIZE), source, builder.literal(0), builder.literal(SIZE), Layout.ROW_MAJOR)
     current = Value("sum", matrix.type)
     carried: list[Carried] = []
     with builder.loop(Value("round", U32), builder.operand("trips", U32, "push_constant"), carried):
-        carried.append(Carried(matrix, current, builder.elementwise("more", "add", current, matrix)))
+        carried.append(Carried(matrix, current, matrix if is_empty else builder.elementwise("more", "add", current, matrix)))
     builder.store(current, target, builder.literal(0), builder.literal(SIZE), Layout.ROW_MAJOR)
     return builder.build()
 
@@ -134,9 +134,10 @@ def test_a_loop_that_runs_once_more_or_less_is_told(rounds: int) -> None:
     assert any(match.id.startswith(("loop.", "single_edit.once")) for match in told)
 
 
-def test_no_edit_of_a_loop_takes_many_more_steps_than_the_right_program() -> None:
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_no_edit_of_a_loop_takes_many_more_steps_than_the_right_program(is_empty: bool) -> None:
     """A loop that runs ``trips`` - 1 times for ``trips`` = 0 would run 2^32 - 1 times."""
-    of_loop = ran(looped(), {"trips": 0})
+    of_loop = ran(looped(is_empty), {"trips": 0})
     ended = 0
     for edit in single_edits(of_loop.program):
         try:
@@ -146,6 +147,10 @@ def test_no_edit_of_a_loop_takes_many_more_steps_than_the_right_program() -> Non
         except (LookupError, ValueError):
             continue
     assert ended
+
+
+def test_the_steps_of_a_program_are_its_operations_and_the_rounds_of_its_loops() -> None:
+    assert [ran(looped(), {"trips": trips}).trace.steps for trips in (0, 3)] == [3, 9]
 
 
 def test_a_search_ends_at_its_limit_and_says_so() -> None:

@@ -4,7 +4,7 @@ DOUBLES is JSON: id of a case -> behaviour (see ``Double.run``). A case that it 
 expected outputs; a case that it holds does not end before the run is interrupted. DOUBLES_LOG names a file that gets a line for each event.
 DOUBLES_OPEN is "refuse", or the number of times that the device can be opened; DOUBLES_GONE is the number of runs after which the device
 is lost for good. DOUBLES_CHANGED is the number of times that the device can be opened before
-it lacks a feature. DOUBLES_FALLBACK is the text of the choice of the device.
+it lacks a feature. DOUBLES_FALLBACK is the text of the choice of the device. DOUBLES_MODELLED is the model that stands in for the device.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import child_double
 import generators.families.khr_cooperative_matrix as khr
 from cts import judges as choosing
 from cts.devices.device import (
+    MODELLED,
     DeviceCrash,
     DeviceError,
     DeviceLost,
@@ -46,7 +47,8 @@ from generators.kernel import Dispatch, Kernel, Outcome
 khr.__path__.append(str(Path(__file__).parent / "families"))
 
 # The description decides what a device lacks, even if a child process holds the device. This one lacks nothing.
-DESCRIPTION = child_double.DESCRIPTION
+MODEL = os.environ.get("DOUBLES_MODELLED", "")
+DESCRIPTION = replace(child_double.DESCRIPTION, extra={**child_double.DESCRIPTION.extra, **({MODELLED: MODEL} if MODEL else {})})
 
 current: dict[str, Any] = {}
 

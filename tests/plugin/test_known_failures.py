@@ -38,6 +38,12 @@ def records(checkout) -> dict[str, dict]:
     return {record["id"]: record for record in map(json.loads, lines) if "id" in record}
 
 
+def test_a_known_failure_of_a_modelled_device_needs_no_second_run(listed):
+    listed.run("cts", "--report-dir", "out", behaviours=FAILING, DOUBLES_MODELLED="a model")
+    found = records(listed)
+    assert [(found[id_]["verdict"], found[id_]["tries"]) for id_ in FAILING] == [("known_fail", [])] * 3
+
+
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_a_run_in_which_only_known_failures_occur_succeeds(listed, workers):
     done = listed.run("cts", "-n", workers, "--report-dir", "out", behaviours=FAILING)

@@ -37,7 +37,7 @@ class Lines:
 
     __slots__ = ("copy", "data", "dirty", "state", "stored")
 
-    def __init__(self, data: Array, copy: Array, dirty: Array, state: int) -> None:
+    def __init__(self, data: Array, state: int, copy: Array, dirty: Array) -> None:
         self.data, self.copy, self.dirty = data, copy, dirty
         self.state = np.full(len(data) // LINE, state, np.uint8)
         self.stored: list[Array] = []
@@ -66,7 +66,7 @@ class Begun(dict[int, Lines]):
         # Zeros cost nothing until they are written, even for the largest buffers; but then each page costs more than an access.
         free = self._scratch.setdefault(len(data), [])
         arrays = free.pop() if free else (np.empty(len(data), np.uint8), np.zeros(len(data), bool))
-        self._made.append(Lines(data, *arrays, state))
+        self._made.append(Lines(data, state, *arrays))
         return self._made[-1]
 
     def close(self) -> None:
@@ -152,9 +152,7 @@ class Cache(Uncached):
     def publish(self, data: Array, places: Array, size: int, evict: bool = False) -> None:
         """See Uncached."""
         buffer, lines, places = self._at(data), _lines(places, size), _bytes(places, size)
-        if id(data) not in self._begun:
-            self._begun[id(data)] = self._begun.lines(data)
-        begun = self._begun[id(data)]
+        begun = self._begun.get(id(data)) or self._begun.setdefault(id(data), self._begun.lines(data))
         new = lines[begun.state[lines] != PRESENT]
         if new.size:
             begun.fill(new, data)
@@ -178,10 +176,7 @@ class Cache(Uncached):
             buffer.state[:] = ABSENT
 
     def _at(self, data: Array) -> Lines:
-        found = self._buffers.get(id(data))
-        if found is None:
-            found = self._buffers[id(data)] = self._begun.lines(data, self._first)
-        return found
+        return self._buffers.get(id(data)) or self._buffers.setdefault(id(data), self._begun.lines(data, self._first))
 
 
 def _lines(places: Array, size: int) -> Array:

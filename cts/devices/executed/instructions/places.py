@@ -34,9 +34,10 @@ class Part(NamedTuple):
     def gather(self, data: Array, size: int) -> Array:
         """Return the elements of ``size`` bytes in the buffer, or in a copy, as unsigned 32-bit numbers."""
         if not np.bitwise_or.reduce(self.places) & size - 1:
-            return data[: len(data) & -size].view(f"<u{size}")[self.places >> (size >> 1)].astype(np.uint32, copy=False)
-        found = data[self.places[:, np.newaxis] + np.arange(size)]
-        return found.view(f"<u{size}")[:, 0].astype(np.uint32)
+            found: Array = data[: len(data) & -size].view(f"<u{size}")[self.places >> (size >> 1)]
+        else:
+            found = data[self.places[:, np.newaxis] + np.arange(size)].view(f"<u{size}")[:, 0]
+        return found.astype(np.uint32, copy=False)
 
     def scatter(self, data: Array, values: Array, size: int) -> None:
         """Write the lowest bytes of 32-bit numbers, an element each, to the buffer or a copy."""

@@ -50,25 +50,21 @@ def failed(case: Case, cause: int) -> CaseResult:
         match = Match(f"invented.cause_{cause}", f"an invented mistake, number {cause}")
         failures += [Failure(subcase.name, one, (match,)) for one in compare(program, expected, before, Outcome(outputs))]
     reason = failures[0].mismatch.summary if failures else "nothing is wrong"
-    about = {
-        "parameters": case.named,
-        "requirements": case.requirements,
-        "device": "invented",
-        "driver": "invented 1",
-        "front_end": "spirv",
-    }
     return CaseResult(
         Verdict.FAIL,
         "fail.value",
         reason,
         reason,
         len(failures),
-        "",
-        tuple(failures),
+        failures=tuple(failures),
         id=case.id,
         family=case.family,
+        parameters=case.named,
+        requirements=tuple(case.requirements),
+        device="invented",
+        driver="invented 1",
+        front_end="spirv",
         tier="smoke",
-        **about,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from cts.reference.evaluate import outcome, perform
 from cts.reference.memory import Memory
 from cts.reference.state import Perform, State, initial_state
+from cts.reference.values import MatrixValue
 from cts.verdict.expected import Expected
 from generators.program.control_flow import Loop
 from generators.program.operation import Operation
@@ -145,7 +146,7 @@ def traced(program: Program, subcase: Subcase) -> Trace:
         perform(state, operation)
         if not isinstance(operation, Loop):
             for made in results(operation):
-                if made.name in state.matrices:
+                if type(state.matrices.get(made.name)) is MatrixValue:
                     trace.values.setdefault(made.name, []).append(state.matrices[made.name].bits)
                 elif made.name in state.scalars:
                     trace.values.setdefault(made.name, []).append(state.scalars[made.name])

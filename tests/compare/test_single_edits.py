@@ -8,16 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.defects.evaluation import evaluate_defect
+from cts.defects.evaluation import evaluate_defect, traced
 from cts.defects.single_edits import single_edits
 from cts.diagnosis.diagnose import Ran, Search
 from cts.diagnosis.limit import Limit, SearchEnded
-from cts.diagnosis.shown import outcome_of
+from cts.diagnosis.shown import outcome_of, prepared
 from cts.diagnosis.whole_case import explained
 from cts.reference.evaluate import evaluate
 from cts.verdict.effort import Budget, Effort
 from cts.verdict.failure import Match
 from cts.verdict.poison import initial_contents
+from generators.casebook import build, find_case
 from generators.errors import GeneratorError, Rule
 from generators.program.builder import ProgramBuilder
 from generators.program.control_flow import Carried
@@ -28,6 +29,7 @@ from generators.program.program import Program, Subcase
 from generators.program.values import Value
 from generators.types import COMPONENT_TYPES, Layout, Scope
 from tests.reference.programs import BUFFER, as_bytes, matrix_type
+from tests.suite import casebook
 
 U32 = COMPONENT_TYPES["u32"]
 SIZE = 8
@@ -188,3 +190,9 @@ def test_every_edit_of_a_program_can_be_tried(count: int) -> None:
         except (GeneratorError, ValueError):
             continue
     assert changed > 10
+
+
+def test_a_value_that_is_undefined_has_no_bits_in_the_trace() -> None:
+    case = find_case(casebook(), "vector_composites[component:f16/form:undefined]")
+    program, subcase, *_ = next(prepared(case, build(case).program))
+    assert "undefined" not in traced(program, subcase).values

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from cts.journal.journal import journal_of, read, read_meta
-from cts.journal.record import encode
+from cts.journal.record import SEVERAL_LINES, encode, result_of
+from cts.journal.strict_json import parse
 from reports.publish import publish, published_journal
 from tests.suite import REPOSITORY
 
@@ -55,9 +56,9 @@ def test_equal_runs_are_published_as_equal_files(run):
 
 def test_a_published_run_is_published_again_as_it_is(tmp_path):
     folder = REPOSITORY / "reports" / "published" / "lavapipe-26.1.6-smoke-glsl"
-    # Not the same bytes: the schema may be newer, and a field that the run does not have gets its default.
+    # Not the same bytes: the schema may be newer, a field that the run does not have gets its default, and a line is shortened.
     (tmp_path / "results.jsonl").write_bytes(published_journal(folder))
-    assert [*read(journal_of(tmp_path))] == [*read(journal_of(folder))]
+    assert [*read(journal_of(tmp_path))] == [result_of(parse(encode(one), SEVERAL_LINES)) for one in read(journal_of(folder))]
 
 
 def test_a_chip_that_is_not_there_is_published_without_the_cases_that_it_does_not_support(example, tmp_path):

@@ -35,7 +35,7 @@ def test_a_specification_has_what_each_run_judged_of_it(tmp_path):
     publish(tmp_path, "one", {"pass": 7}, families=families, requirements=requirements)
     text, _ = updated("<!-- published specifications -->\n<!-- end of published specifications -->\n", tmp_path)
     assert "| SPV_KHR_cooperative_matrix | 95 | 1 requirements; 7 pass, 2 not_supported |" in text
-    assert "| SPV_NV_cooperative_vector | 102 | 0 requirements; 3 not_supported |" in text
+    assert "| SPV_NV_cooperative_vector | 103 | 0 requirements; 3 not_supported |" in text
     assert "| SPV_NV_cooperative_matrix2 | 90 | none |" in text
 
 

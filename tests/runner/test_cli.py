@@ -115,7 +115,7 @@ def test_repro_writes_what_a_driver_engineer_needs(case, tmp_path, capsys):
     assert "OpCooperativeMatrixStoreKHR" in (folder / "module.spvasm").read_text()
     assert "coopMatStore" in (folder / "shader.comp").read_text()
     assert case.id in (folder / "README.md").read_text()
-    assert "cc -o repro repro.c" in capsys.readouterr().out.splitlines()[-1]
+    assert "cc -o repro repro.c" in capsys.readouterr().out.splitlines()[-2]
     for dispatch in description["dispatches"]:
         assert len(bytes.fromhex(dispatch["push_constants"])) == description["push_constant_bytes"]
         for buffer in description["buffers"]:

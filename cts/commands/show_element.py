@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from dataclasses import asdict
 
 from cts.commands.context import print_json
@@ -52,14 +53,15 @@ def show_element(case: Case, options: argparse.Namespace) -> int:
 
 
 def _failure(case: Case, options: argparse.Namespace) -> Failure | None:
-    """Run the case, and return its first failure in the wanted subcase and array; None if it does not fail there."""
-    of_a_run = ("tier", "front_end", "validation", "embedded_mapping", "isolation", "step_timeout", "time_limit")
+    """Run the case, say how it ended, and return its first failure in the wanted subcase and array; None if it does not fail there."""
+    of_a_run = ("tier", "validation", "embedded_mapping", "isolation", "step_timeout", "time_limit")
     settings = checked_settings({**vars(options), **dict.fromkeys(of_a_run)})
     holder = open_holder(settings)
     try:
         result = judge(case, holder, settings.front_end, settings.tier)
     finally:
         holder.close()
+    print(f"{result.verdict} on {result.device}{': ' if result.reason else ''}{result.reason}", file=sys.stderr)
     names = {options.subcase, subcase_of(case, options.subcase)[1].name} if options.subcase else set()
     fitting = (one for one in result.failures if (not names or one.subcase in names) and options.array in (None, one.mismatch.array))
     return next((one for one in fitting if one.mismatch.matrix is not None), None)

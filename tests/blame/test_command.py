@@ -66,6 +66,19 @@ def test_the_folder_has_the_failure_and_the_evidence_and_can_be_written_again(wr
     assert (folder / "module.spv").exists()
 
 
+@pytest.mark.parametrize("option", ["--report-dir", "--out"])
+def test_a_conclusion_that_cannot_be_written_is_printed(option, wrong, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert main([*COMMAND, option, str(tmp_path / "file" / "folder")]) == 2
+    assert "driver, likely: " in capsys.readouterr().out
+
+
+def test_a_record_after_a_torn_one_can_be_read(wrong, tmp_path):
+    (tmp_path / "blame.jsonl").write_text('{"id": "torn')
+    assert main([*COMMAND, "--report-dir", str(tmp_path)]) == 0
+    assert len(list(read(tmp_path))) == 1
+
+
 def test_a_case_that_the_device_does_not_support_has_no_conclusion(capsys):
     assert main(["blame", "load_store[component:u32/shape:8x8]", "--device", "embedded:adreno"]) == 2
     assert capsys.readouterr().out == ""

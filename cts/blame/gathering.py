@@ -134,7 +134,7 @@ def _wrong_bits(failure: Failure) -> tuple[object, ...]:
 
 
 def investigate(case: Case, bench: Bench) -> Investigation:
-    """Return all evidence about a case. If it passes twice on the driver, no further step runs."""
+    """Return all evidence about a case. If it passes twice on the driver, or is not supported there, no further step runs."""
     return _Search(case, bench).all()
 
 
@@ -150,7 +150,7 @@ class _Search:
         module = self._compiled()
         runs = self._runs()
         result = self._failure or runs[0]
-        if self._failure is not None:
+        if self._failure is not None and result.verdict is not Verdict.NOT_SUPPORTED:
             for found in self._further(module):
                 self._add(found)
             self._add(explanation(result))

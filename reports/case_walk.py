@@ -1,4 +1,4 @@
-"""How the first wrong element of a case came about, for its page."""
+"""How the first wrong element of a case was computed, for its page."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--instance", metavar="N", type=int, help="number of the scope instance or invocation (default: 0, or the first wrong one)"
     )
     element.add_argument("--array", metavar="NAME", help="the array that holds it (default: the first that the subcase writes)")
-    add(parser, "--device", "run the case on this device, and show what came back and where the suspected defect leaves the way")
+    add(parser, "--device", "run the case on this device, and show what came back and the first step that the suspected defect changes")
     add(
         parser, "--front-end", "which module the device runs: spirv (assembled by the suite) or glsl (compiled by glslang) (default: spirv)"
     )

@@ -1,4 +1,4 @@
-"""Shows how one element of a case came about: ``cts show CASE --element ROW,COL``."""
+"""Shows how one element of a case was computed: ``cts show CASE --element ROW,COL``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ELEMENT = re.compile(r"(\d+),(\d+)")
 
 
 def show_element(case: Case, options: argparse.Namespace) -> int:
-    """Print how an element came about, and with a device what came back.
+    """Print how an element was computed, and with a device what came back.
 
     Raises:
         CtsError: the case has no such element.

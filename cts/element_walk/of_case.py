@@ -39,7 +39,7 @@ def subcase_of(case: Case, wanted: str) -> tuple[Program, Subcase]:
 
 
 def walked(program: Program, subcase: Subcase, place: Place, match: Match | None = None) -> Walk:
-    """Return how an element came about.
+    """Return how an element was computed.
 
     Args:
         program, subcase: the program and the dispatch.
@@ -106,4 +106,4 @@ def lines(found: Walk, got: str = "", suspect: str = "") -> Iterator[str]:
     if found.more:
         yield "… and more steps before these"
     if suspect and (departure := found.departure) is not None:
-        yield f"the suspected defect, {suspect}, leaves this way at {departure.what}"
+        yield f"the suspected defect first changes {departure.what}; the defect: {suspect}"

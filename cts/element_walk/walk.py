@@ -22,7 +22,7 @@ _MOST_INSTEAD = 4
 
 
 def walk(program: Program, steps: Sequence[Performed], expected: Expected, place: Place) -> Walk:
-    """Return how an element came about.
+    """Return how an element was computed.
 
     Args:
         program: the program that ran.

@@ -116,7 +116,7 @@ def test_a_suspected_defect_leaves_the_way_at_the_operation_that_it_changes():
     assert "MatrixMulAdd" in found.departure.what
     assert found.departure.suspected == words(int(placed.expected.bits[0, row, column]), placed.component)
     assert found.departure.instead
-    assert any("leaves this way at" in line for line in lines(found, "", defect.text))
+    assert any("suspected defect first changes" in line for line in lines(found, "", defect.text))
 
 
 def test_without_a_suspect_nothing_departs():

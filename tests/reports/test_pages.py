@@ -202,7 +202,7 @@ def test_a_page_follows_the_first_wrong_element_back(example, written):
     line = example.record(REUSE, parameters={})
     example.fail(line, reused(example))
     _, (page,) = written(line)
-    assert "How element (3, 5) came about" in page
+    assert "How element (3, 5) was computed" in page
     assert re.search(r"matrix_a \(3, 0\): a byte \d+", page)
     assert "--element 3,5 --subcase pattern:kept_width --instance 0 --array d0" in page
 
@@ -228,7 +228,7 @@ def test_only_the_first_pages_of_a_kind_of_failure_have_a_walk(example, written)
     for line in records:
         example.fail(line, reused(example))
     _, pages = written(*records)
-    assert sum("How element (3, 5) came about" in page for page in pages) == LEADING
+    assert sum("How element (3, 5) was computed" in page for page in pages) == LEADING
     assert sum("OpTypeCooperativeMatrixKHR" in page for page in pages) == LEADING
 
 
@@ -236,7 +236,7 @@ def test_a_page_of_an_element_that_the_suite_does_not_store_has_no_walk(example,
     line = example.record(REUSE, parameters={})
     example.fail(line, reused(example, array="elsewhere"))
     _, (page,) = written(line)
-    assert "came about" not in page
+    assert "was computed" not in page
 
 
 def test_a_page_shows_the_evidence_of_whose_fault_it_is(example, written, tmp_path):

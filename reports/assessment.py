@@ -116,7 +116,7 @@ def _fault(result: CaseResult, first: Mismatch | None) -> tuple[Party, Sure, str
         return (
             Party.UNKNOWN,
             Sure.OPEN,
-            "the validator rejects the module for another reason, or with another message than this suite knows",
+            "the validator rejects the module for another rule, or its message has changed",
         )
     if is_of_a_validator(result):
         return Party.VALIDATOR, Sure.READING, _ONE_JUDGE

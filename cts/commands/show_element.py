@@ -8,7 +8,7 @@ import sys
 from dataclasses import asdict
 
 from cts.commands.context import print_json
-from cts.element_walk.of_case import lines, subcase_of, walked
+from cts.element_walk.of_case import lines, subcase_of, suspected, walked
 from cts.element_walk.recording import recorded
 from cts.element_walk.steps import Place
 from cts.engine.plan import checked_settings
@@ -39,7 +39,7 @@ def show_element(case: Case, options: argparse.Namespace) -> int:
     program, subcase = subcase_of(case, options.subcase or (failure.subcase if failure else ""))
     instance = options.instance if options.instance is not None else failure.mismatch.instance if failure else 0
     array = options.array or (failure.mismatch.array if failure else recorded(program, subcase)[1].placed[0].array)
-    match = next((one for one in failure.matches if one.id), None) if failure is not None else None
+    match = suspected(failure.matches) if failure is not None else None
     found = walked(program, subcase, Place(array, instance, row, column), match)
     got = "" if failure is None else _got(failure, instance, row, column)
     suspect = match.text if match is not None else ""

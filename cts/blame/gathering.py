@@ -37,14 +37,10 @@ Open = Callable[[Settings], DeviceHolder]
 
 
 def other_devices(settings: Settings) -> list[Settings]:
-    """Return the settings of each other Vulkan device with cooperative matrices."""
+    """Return the settings of each other Vulkan device."""
     found = (one for one in list_vulkan().devices if one.spec.name != settings.spec.selector and one.spec != settings.spec)
-    matching = (one for one in found if one.description.uuid != settings.description.uuid)
-    return [
-        replace(settings, spec=one.spec, description=one.description, isolated=True, rounds=1)
-        for one in matching
-        if one.description.features.get("cooperativeMatrix")
-    ]
+    others = (one for one in found if one.description.uuid != settings.description.uuid)
+    return [replace(settings, spec=one.spec, description=one.description, isolated=True, rounds=1) for one in others]
 
 
 @dataclass(frozen=True)
@@ -301,7 +297,7 @@ class _Search:
             found = self._on(Step.OTHER_DEVICES, self._bench.open(settings))
             yield replace(found, device=settings.description.name, origin=origin(settings.description.driver))
         if not others:
-            yield Evidence(Step.OTHER_DEVICES, Found.NOT_RUN, "this machine has no other Vulkan device with cooperative matrices")
+            yield Evidence(Step.OTHER_DEVICES, Found.NOT_RUN, "this machine has no other Vulkan device")
 
 
 _OF_GLSLANG: dict[str, Found] = {

@@ -69,7 +69,7 @@ def document(record: Blame) -> str:
 def markdown(record: Blame) -> str:
     """Return the same as a section of a README."""
     doubts = "".join(f"* less sure because {doubt.text}\n" for doubt in record.conclusion.doubts)
-    rows = "".join(f"| {what} | {found.replace('|', chr(92) + '|')} |\n" for what, found in record.rows())
+    rows = "".join(f"| {' | '.join(one.replace('|', chr(92) + '|') for one in row)} |\n" for row in record.rows())
     return f"## Whose fault it is\n\n{record.headline}\n\n{doubts}\n| evidence | |\n|---|---|\n{rows}"
 
 

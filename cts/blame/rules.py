@@ -167,7 +167,7 @@ RULES: tuple[Rule, ...] = (
         _LIKELY,
         lambda facts: facts.of(Step.EMBEDDED) is Found.UNDEFINED and facts.of(Step.EMBEDDED_OTHER_FRONT_END) in FINISHES,
         "Only the module of the front end {front_end} has undefined behaviour, and not the one of {other}: the suite emits {front_end} "
-        "wrongly ({told}).",
+        "wrongly{or_glslang} ({told}).",
         Step.EMBEDDED,
     ),
     Rule(
@@ -215,7 +215,7 @@ RULES: tuple[Rule, ...] = (
         _LIKELY,
         lambda facts: _values_differ(facts, *FAILS) and facts.of(Step.EMBEDDED_OTHER_FRONT_END) is Found.PASSES,
         "The embedded device also gives wrong results for the module of the front end {front_end}, but right ones for the module of "
-        "{other}: the suite emits {front_end} wrongly.",
+        "{other}: the suite emits {front_end} wrongly{or_glslang}.",
     ),
     Rule(
         "wrong_reference",
@@ -349,7 +349,8 @@ def conclude(facts: Facts) -> Conclusion:
     rule = next(rule for rule in RULES if rule.when(facts))
     doubts = [doubt for doubt in DOUBTS if rule.doubted and doubt.when(facts)]
     confidence = rule.confidence.lowered(sum(doubt.levels for doubt in doubts))
-    names = {"front_end": facts.front_end, "other": facts.other}
+    or_glslang = ", or glslang translates it wrongly" if facts.front_end == "glsl" else ""
+    names = {"front_end": facts.front_end, "other": facts.other, "or_glslang": or_glslang}
     clean = facts.of(Step.EMBEDDED) in FINISHES
     valid = "The embedded device finds no undefined behaviour" if clean else "Nothing here shows a mistake of the suite"
     if facts.of(Step.SPIRV_VAL) is Found.PASSES:

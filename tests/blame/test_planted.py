@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain, repeat
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from cts.blame.rules import Confidence, Party, conclude
 from cts.devices.device import DeviceCrash, DeviceLost, DeviceTimeout, OutOfMemory
 from cts.devices.device import Step as DeviceStep
 from cts.devices.holder import DeviceHolder
+from cts.devices.listing import DeviceListing
+from cts.devices.spec import DeviceSpec
 from cts.embedded.device import EmbeddedDevice
 from cts.engine.plan import checked_settings
 from cts.kinds import kernel
@@ -156,6 +159,14 @@ def test_other_wrong_bits_are_another_failure():
 
 def test_an_independent_driver_with_the_same_bits_makes_the_fault_unknown():
     assert found(bench(wrong, others=[("NVIDIA", wrong)]))[1:] == ("independent_drivers", Party.UNKNOWN)
+
+
+def test_a_device_that_has_only_vectors_is_another_device(monkeypatch):
+    settings = bench().settings
+    described = replace(settings.description, name="v", uuid="1", features={"cooperativeVector": True})
+    listing = DeviceListing(DeviceSpec("vulkan", "v", 0), described, 0)
+    monkeypatch.setattr(gathering, "list_vulkan", lambda: SimpleNamespace(devices=[listing]))
+    assert [one.description.name for one in gathering.other_devices(settings)] == ["v"]
 
 
 def test_another_driver_that_passes_is_a_witness():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cts.blame.evidence import Evidence, Facts, Found, Step
@@ -109,6 +111,13 @@ def test_a_doubt_lowers_the_confidence(id_):
 def test_a_crash_is_the_drivers_fault_on_every_driver_that_crashes():
     alike = facts("crash.dispatch", CLEAN, Verdict.CRASH, others=[("NVIDIA", SAME)])
     assert conclude(alike).party is DRIVER
+
+
+@pytest.mark.parametrize("rule", ["wrong_emitter", "undefined_module"])
+def test_a_wrong_module_from_glsl_may_also_be_glslangs_mistake(rule):
+    known = next(known for id_, *_, known in RULE_TABLE if id_ == rule)
+    assert "glslang" not in conclude(known).sentence
+    assert "glslang" in conclude(replace(known, front_end="glsl")).sentence
 
 
 def test_braces_in_what_a_tool_says_are_shown():

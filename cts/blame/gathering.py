@@ -30,7 +30,7 @@ from generators.glsl.compile import UnknownExtension, find_glslang
 from generators.kernel import Dispatch, Kernel, Outcome
 
 _RELATION = "outcome."
-"""How the ids of relations between results begin, which are no defects."""
+"""Prefix of the ids of relations between results. These are no defects."""
 
 Open = Callable[[Settings], DeviceHolder]
 """Returns a holder that opens a device in a fresh process."""

@@ -189,23 +189,24 @@ def test_a_wrong_expectation_is_ours(monkeypatch):
     assert found(bench())[1:] == ("wrong_reference", Party.SUITE)
 
 
-def test_a_wrong_reference_model_is_ours(monkeypatch):
+def leave_out_last_k(monkeypatch):
+    """Make the reference model multiply without the last column of A."""
+
     def without_last_k(state, operation):
         state.matrices[operation.a.name].bits[..., -1] = 0
         right(state, operation)
 
     right = evaluates._functions[MatrixMulAdd]
     monkeypatch.setitem(evaluates._functions, MatrixMulAdd, without_last_k)
+
+
+def test_a_wrong_reference_model_is_ours(monkeypatch):
+    leave_out_last_k(monkeypatch)
     assert found(bench())[1:] == ("wrong_reference", Party.SUITE)
 
 
 def test_a_wrong_reading_is_ours_even_if_the_driver_is_wrong_too(monkeypatch):
-    def without_last_k(state, operation):
-        state.matrices[operation.a.name].bits[..., -1] = 0
-        right(state, operation)
-
-    right = evaluates._functions[MatrixMulAdd]
-    monkeypatch.setitem(evaluates._functions, MatrixMulAdd, without_last_k)
+    leave_out_last_k(monkeypatch)
     assert found(bench(wrong))[1:] == ("readings_differ", Party.SUITE)
 
 

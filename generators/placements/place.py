@@ -53,8 +53,8 @@ class Placed:
 
 
 def place(program: Program, choice: int, unplaced: int, most_bytes: int) -> Placed:
-    """Choose placements of a program: a far one for one of the arrays that it reads and one of those that it writes; a wide one for each
-    next array, and for every second far one.
+    """Choose placements of a program: a far one for one of the arrays that it reads and one of those that it writes; a wide one for one of
+    these four at most, since an array with a wide stride is large.
 
     Args:
         program: the program that a family built.
@@ -67,22 +67,24 @@ def place(program: Program, choice: int, unplaced: int, most_bytes: int) -> Plac
     found = accesses_by_array(program)
     sums = {one.result.name: one for one in flattened(program.operations) if isinstance(one, ScalarArithmetic)}
     free = (_PUSH_CONSTANT_BYTES - interface(program).push_constant_bytes) // _U32.bytes
+    units = {array: granule(array, each) for array, each in found.items()}
     moved: dict[str, Moved] = {}
-    for place_, roles in enumerate((("input", "inout"), ("output",))):
+    turn, candidates = choice // unplaced, list[Array]()
+    for roles in (("input", "inout"), ("output",)):
         arrays = [array for array in found if array.role in roles]
         start = choice % max(1, len(arrays))
         # Few accesses may have addresses that are not multiples of 16 bytes, so these come first.
-        ordered = sorted(
-            (*arrays[start:], *arrays[:start]), key=lambda array: granule(array, found[array]) * array.pointee.bytes >= MOST_ALIGNMENT
-        )
-        for which, array in enumerate(ordered[:2]):
-            unit = granule(array, found[array])
-            is_far = which == 0 and free > 0
-            is_wide = which == 1 or (choice // unplaced + place_) % 2 == 0
-            wide = widened(array, found[array], unit, sums, most_bytes) if is_wide else None
-            if is_far or wide is not None:
-                moved[array.name] = replace(wide or Moved(array), lead=far(array, unit) if is_far else 0)
-                free -= is_far
+        ordered = sorted((*arrays[start:], *arrays[:start]), key=lambda array: units[array] * array.pointee.bytes >= MOST_ALIGNMENT)
+        both = ordered[:2] if turn // 2 % 2 else ordered[1::-1]
+        candidates = [*both, *candidates] if turn % 2 else [*candidates, *both]
+        for array in ordered[: min(1, free)]:
+            moved[array.name] = Moved(array, lead=far(array, units[array]))
+            free -= 1
+    for array in candidates:
+        wide = widened(array, found[array], units[array], sums, most_bytes)
+        if wide is not None:
+            moved[array.name] = replace(wide, lead=moved.get(array.name, wide).lead)
+            break
     return Placed(program, moved)
 
 

@@ -58,6 +58,10 @@ def test_most_cases_are_placed_and_some_keep_literal_addresses() -> None:
     assert not all(placed)
 
 
+def test_at_most_one_array_of_a_case_is_wide() -> None:
+    assert {sum(moved.wide != moved.stride for moved in case.placed.moved.values()) for case in _cases()} == {0, 1}
+
+
 def test_subcases_alternate_between_a_far_and_no_lead() -> None:
     case = next(case for case in _cases() if len(case.case.subcases) > 1 and any(moved.lead for moved in case.placed.moved.values()))
     name, moved = next((name, moved) for name, moved in case.placed.moved.items() if moved.lead)

@@ -78,16 +78,14 @@ def judge(layout: Layout, before: np.ndarray, after: np.ndarray, around: Around 
         around: writes outside of all ranges, in a memory whose ranges begin at MARGIN. Writes before them are reported for the
             first dispatch, writes after them for the last.
     """
-    changed = before != after
     written = [(slot, offset) for slot, offset in zip(layout.slots, layout.offsets, strict=True) if slot.written]
-    for slot, offset in written:
-        changed[:, offset : offset + slot.bytes] = False
-    astray = changed.any(axis=1)
+    starts, ends = (0, *(offset + slot.bytes for slot, offset in written)), (*(offset for _, offset in written), layout.pitch)
     outcomes = []
     last = len(after) - 1
-    for index, (row, bad, mask) in enumerate(zip(after, astray, changed, strict=True)):
+    for index, (row, old) in enumerate(zip(after, before, strict=True)):
         outputs = {slot.name: row[offset : offset + slot.bytes] for slot, offset in written}
-        stray = _stray(layout, np.flatnonzero(mask)) if bad else []
+        changed = [start + np.flatnonzero(row[start:end] != old[start:end]) for start, end in zip(starts, ends, strict=True)]
+        stray = _stray(layout, np.concatenate(changed)) if any(part.size for part in changed) else []
         if index == 0 and around.before is not None:
             stray.append(_far(layout, around.before, MARGIN, "before"))
         if index == last and around.after is not None:

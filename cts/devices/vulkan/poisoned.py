@@ -84,7 +84,9 @@ class PoisonedMemory:
 
     def late(self) -> int:
         """Return how many bytes of the ranges were written since ``keep``; 0 if nothing was kept."""
-        return 0 if self._kept is None else int((self._memory[MARGIN : self._end] != self._kept).sum())
+        if self._kept is None:
+            return 0
+        return sum(one.count for one in _differences(MARGIN, self._memory[MARGIN : self._end], self._kept))
 
     def is_left_alone(self) -> bool:
         """Tell whether neither the ranges nor the poison around them were written since ``keep`` and ``around``."""
@@ -120,7 +122,7 @@ class PoisonedMemory:
 
 
 def _differences(begin: int, piece: np.ndarray, clean: np.ndarray) -> list[Spoiled]:
-    # Compare eight bytes at a time first, if the size allows: in most runs nothing differs.
+    # Eight bytes at a time first, if the size permits it: in most runs nothing differs.
     if piece.shape[-1] % 8 == 0 and not (piece.view(np.uint64) != clean.view(np.uint64)).any():
         return []
     found = []

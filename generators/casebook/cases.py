@@ -294,7 +294,8 @@ def _labels_on_row(family: Family, label: str, tier: Tier) -> list[tuple[str, ..
             choices[place] = (wider.parameters[place].numbers[label],)
             found.update(rows(wider.rules, choices))
         on_units = [product for product in family.products if product.unit]
-        return _labelled(wider, sorted(row for row in found if not any(within(family, product, row) for product in on_units)))
+        own = slice(len(family.parameters))
+        return _labelled(wider, sorted(row for row in found if not any(within(family, product, row[own]) for product in on_units)))
     for model in by_likeness(label, family.parameters[place].listed):
         moved = _moved(family, products, place, model, label, Tier.NIGHTLY)
         if moved and tier is Tier.SMOKE:

@@ -13,7 +13,7 @@ from generators.casebook.pinning import tier_faults
 from generators.casebook.tiers import PinnedTiers, pinned_file, read_tiers
 from generators.casebook.units import FILE, load_units
 from generators.errors import CasebookError
-from tests.suite import pin
+from tests.suite import casebook, pin
 
 Checkout = Callable[[str], Family]
 
@@ -152,6 +152,13 @@ def test_a_device_that_lists_a_row_of_a_unit_has_every_case_once(checkout: Check
         with_rows = [case.id for case in expand(family, tier, ["8x16x16.f16.f16.f32.f32", "8x16x32.u8.u8.u32.u32"])]
         assert with_rows[: len(alone)] == alone
         assert len(set(with_rows)) == len(with_rows)
+
+
+def test_the_full_tier_of_a_family_with_subcases_has_every_case_of_an_added_row_once() -> None:
+    family = casebook().family("every_row")
+    ids = [case.id for case in expand(family, "full", ["8x16x16.f16.f16.f32.f32"])]
+    assert any("8x16x16.f16" in id_ for id_ in ids)
+    assert len(set(ids)) == len(ids)
 
 
 def test_a_row_of_a_unit_also_has_the_cases_of_the_most_similar_listed_row(checkout: Checkout) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cts.verdict.codes import Code
-from cts.verdict.elements import byte_offsets, gather, scatter
+from cts.verdict.elements import byte_offsets, gather, same_bytes, scatter
 from cts.verdict.expected import NO_AUTHORITY, Authority, Exact, Expected, Interval, OneOf, Placed, ValueSet
 from cts.verdict.failure import Bounds, EnvelopeBounds, FailingMatrix, Mismatch, MismatchKind, Number, WrongElement
 from cts.verdict.pattern import pattern
@@ -240,12 +240,12 @@ def _is_kept(stores: Sequence[Placed], old: np.ndarray, new: np.ndarray) -> bool
     for start in range(0, len(new), _PART):
         part = slice(start, start + _PART)
         # Most bytes of a large array are neither stored to nor changed.
-        if np.array_equal(new[part], old[part]):
+        if same_bytes(new[part], old[part]):
             continue
         rest = new[part].copy()
         for placed in stores:
             _restore(rest, old, placed, start)
-        if not np.array_equal(rest, old[part]):
+        if not same_bytes(rest, old[part]):
             return False
     return True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.verdict.elements import gather, scatter
+from cts.verdict.elements import gather, same_bytes, scatter
 from cts.verdict.failure import WrongElement
 from generators.types import COMPONENT_TYPES
 
@@ -32,3 +32,23 @@ def test_an_element_that_was_not_written_shows_no_value():
     element = WrongElement(0, 1, 2, 4, "f16", 0x3C00, 1.0, 0xC3FF, -3.998)
     assert element.described("not written") == "expected 0x3c00 (1), not written"
     assert element.described("wrong value").startswith("expected 0x3c00 (1), got 0xc3ff ")
+
+
+@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 64, 71])
+def test_equal_bytes_are_the_same(length):
+    contents = np.arange(length, dtype=np.uint8)
+    assert same_bytes(contents, contents.copy())
+
+
+@pytest.mark.parametrize(("length", "place"), [(1, 0), (7, 6), (8, 0), (8, 7), (71, 63), (71, 64), (71, 70)])
+def test_one_other_byte_makes_a_difference(length, place):
+    contents = np.arange(length, dtype=np.uint8)
+    other = contents.copy()
+    other[place] ^= 1
+    assert not same_bytes(contents, other)
+
+
+def test_bytes_that_begin_anywhere_are_compared():
+    contents = np.arange(100, dtype=np.uint8)
+    assert same_bytes(contents[3:90], contents.copy()[3:90])
+    assert not same_bytes(contents[3:90], contents[4:91])

@@ -35,12 +35,13 @@ def scatter(contents: np.ndarray, offsets: np.ndarray, bits: np.ndarray) -> None
         contents[byte_offsets(offsets, size)] = np.ascontiguousarray(bits)[..., None].view(np.uint8)
 
 
-def same_bytes(one: np.ndarray, other: np.ndarray) -> bool:
-    """Tell whether two arrays (uint8, one dimension, of equal length) have the same bytes. Compare eight at a time."""
+def other_bytes(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the places, ascending, where two arrays (uint8, one dimension, of equal length) differ."""
+    # Compare eight bytes at a time: few of a large array differ.
     whole = len(one) & ~7
-    if (one[:whole].view(np.uint64) != other[:whole].view(np.uint64)).any():
-        return False
-    return bool((one[whole:] == other[whole:]).all())
+    words = np.flatnonzero(one[:whole].view(np.uint64) != other[:whole].view(np.uint64))
+    places = np.concatenate([(8 * words[:, None] + np.arange(8)).reshape(-1), np.arange(whole, len(one))])
+    return np.asarray(places[one[places] != other[places]])
 
 
 def number(value: float) -> str:

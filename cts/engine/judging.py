@@ -161,14 +161,13 @@ class Judging:
         start = time.time()
         settings = self._settings
         self._check_parent()
-        aside = SetAside(case.id, attempt, first=None, group=self._group)
         if settings.known.costs_the_device(case, settings.front_end):
-            yield replace(aside, kept_back=True)
+            yield SetAside(case.id, attempt, first=None, kept_back=True, group=self._group)
             return
         self._first.before(case)
         effort = settings.effort(case, self._budget, foretold=self._selection.foretold is not None)
         result = judge(case, self._holder, settings.front_end, settings.tier, attempt, effort)
-        aside = replace(aside, first=tried(result, alone=False))
+        aside = SetAside(case.id, attempt, tried(result, alone=False), group=self._group)
         if result.verdict in SET_ASIDE and not self._settles(result, case):
             yield aside
             self._control.require(case.id)

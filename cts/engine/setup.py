@@ -19,6 +19,7 @@ from cts.engine.control import proven_by
 from cts.engine.foretelling import Reasons, foretold, marks
 from cts.engine.groups import checked_groups, group_of
 from cts.engine.judging import Judging
+from cts.engine.memory import keep_memory
 from cts.engine.neighbours import Clock
 from cts.engine.plan import Plan, checked_retry, log_failures
 from cts.engine.request import Request
@@ -201,6 +202,7 @@ def worker(plan: Plan, selection: Selection, findings: list[Finding], place: tup
     name, count = place or ("", 1)
     group = group_of(name, len(plan.groups)) if name else 0
     settings = plan.groups[group]
+    keep_memory()
     here = plan.reports is not None and token(plan.reports) == plan.token
     written = None
     if plan.reports is not None and here:

@@ -81,7 +81,7 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
         return judge_code(built, kernels, front_end, device, make_kernels, watch)
     with watch.step("expect"):
         plan = arrange(built, on_gpu=effort.rounds > 1)
-    running = [replace(of, rounds=effort.rounds) for of in kernels]
+    running = kernels if effort.rounds == 1 else [replace(of, rounds=effort.rounds) for of in kernels]
     outcomes: list[Outcome] = []
     if program.in_turn:
         outcomes = _run_in_turn(device, running, [plan.dispatches_of(one) for one in program.all], watch)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cts.verdict.codes import Code
-from cts.verdict.elements import byte_offsets, gather, scatter
+from cts.verdict.elements import byte_offsets, gather, other_bytes, scatter
 from cts.verdict.expected import NO_AUTHORITY, Authority, Exact, Expected, Interval, OneOf, Placed, ValueSet
 from cts.verdict.failure import Bounds, EnvelopeBounds, FailingMatrix, Mismatch, MismatchKind, Number, WrongElement
 from cts.verdict.pattern import pattern
@@ -121,6 +121,8 @@ def _mismatch(kind: MismatchKind, placed: Placed, allowed: ValueSet, got: np.nda
 
 def _element_mismatches(placed: Placed, before: np.ndarray, after: np.ndarray) -> Iterator[Mismatch]:
     got = gather(after, placed.offsets, placed.component)
+    if placed.permitted.contains(got).all():
+        return
     held = gather(before, placed.offsets, placed.component)
     bad = placed.not_permitted(held, got)
     if not bad.any():
@@ -240,24 +242,24 @@ def _is_kept(stores: Sequence[Placed], old: np.ndarray, new: np.ndarray) -> bool
     for start in range(0, len(new), _PART):
         part = slice(start, start + _PART)
         # Most bytes of a large array are neither stored to nor changed.
-        if np.array_equal(new[part], old[part]):
-            continue
-        rest = new[part].copy()
-        for placed in stores:
-            _restore(rest, old, placed, start)
-        if not np.array_equal(rest, old[part]):
-            return False
+        changed = other_bytes(new[part], old[part])
+        if len(changed):
+            covered_ = np.zeros(len(new[part]), np.uint8)
+            for placed in stores:
+                _cover(covered_, placed, start, whole=len(covered_) == len(new))
+            if not covered_[changed].all():
+                return False
     return True
 
 
-def _restore(part: np.ndarray, old: np.ndarray, placed: Placed, start: int) -> None:
-    """Write the bytes that ``old`` has for the elements of a store to ``part``, which begins at byte ``start`` of the array."""
-    if len(part) == len(old):
-        scatter(part, placed.offsets, gather(old, placed.offsets, placed.component))
+def _cover(part: np.ndarray, placed: Placed, start: int, whole: bool) -> None:
+    """Set the bytes (uint8) of the elements of a store in ``part``, which begins at byte ``start`` of the array, or is the ``whole``."""
+    if whole:
+        kind = placed.component.bits_dtype
+        scatter(part, placed.offsets, np.broadcast_to(kind.type(np.iinfo(kind).max), placed.offsets.shape))
     else:
         offsets = byte_offsets(placed.offsets, placed.component.bytes)
-        offsets = offsets[(offsets >= start) & (offsets < start + len(part))]
-        part[offsets - start] = old[offsets]
+        part[offsets[(offsets >= start) & (offsets < start + len(part))] - start] = 0xFF
 
 
 def format_mismatch(mismatch: Mismatch, diagnosis: Sequence[str] = (), quotes: Sequence[str] = ()) -> str:

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from cts.verdict.elements import byte_offsets, scatter
-from cts.verdict.expected import Expected, OneOf, ValueSet
+from cts.verdict.expected import Exact, Expected, OneOf, ValueSet
 from generators.errors import GeneratorError, Rule
 from generators.program.program import Program, Subcase
 from generators.types import StorageClass
@@ -47,6 +47,9 @@ def poison(allowed: ValueSet) -> np.ndarray:
         GeneratorError: every value of an element is allowed, so it cannot be judged.
     """
     bits = ~allowed.bits
+    if isinstance(allowed, Exact):
+        # No value is its own complement, and the complement of a NaN or a zero is neither.
+        return bits
     for replacement in (np.iinfo(bits.dtype).max, 0x5A, 0xA5):
         taken = allowed.contains(bits)
         if not taken.any():

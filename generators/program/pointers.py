@@ -16,7 +16,6 @@ from generators.program.load_store import MemoryLayout, MemoryOperand
 from generators.program.memory import Array, Pointee
 from generators.program.operation import InvocationOperation, Operation
 from generators.program.values import BlockPointer, Matrix, MatrixType, Pointer, PointerType, Scalar, ScalarValue, is_pointer
-from generators.program.walking import flattened
 from generators.types import Layout, StorageClass
 
 
@@ -105,9 +104,9 @@ def arrays_of(operation: Operation) -> Iterator[Array]:
             yield from (one for one in value if isinstance(one, Array))
 
 
-def variable_pointers(operations: Sequence[Operation]) -> Literal["none", "one_buffer", "any"]:
-    """Return the kind of a program's variable pointers: none; only selections among pointers into one storage buffer; or others."""
-    everything = list(flattened(operations))
+def variable_pointers(everything: Sequence[Operation]) -> Literal["none", "one_buffer", "any"]:
+    """Return the kind of variable pointers among all operations of a program: none; only selections among pointers into one storage buffer;
+    or others."""
     leads = _leads(everything)
     variable: set[str] = set()
     for operation in everything:

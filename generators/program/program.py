@@ -135,14 +135,19 @@ class Program:
         return self.workgroup_count * (self.subgroups if self.scope is Scope.SUBGROUP else 1)
 
     @cached_property
+    def every_operation(self) -> tuple[Operation, ...]:
+        """Return all operations in order, each followed by the operations inside it."""
+        return tuple(flattened(self.operations))
+
+    @cached_property
     def used_arrays(self) -> tuple[Array, ...]:
         """Return the arrays that operations name, each once, in the order in which they are first named."""
-        return tuple(dict.fromkeys(array for operation in flattened(self.operations) for array in arrays_of(operation)))
+        return tuple(dict.fromkeys(array for operation in self.every_operation for array in arrays_of(operation)))
 
     @property
     def robust(self) -> bool:
         """Whether some matrix access relies on bounds checks."""
-        return any(isinstance(each, MatrixLoad | MatrixStore) and each.robust for each in flattened(self.operations))
+        return any(isinstance(each, MatrixLoad | MatrixStore) and each.robust for each in self.every_operation)
 
     def array(self, name: str) -> Array:
         """Return the array of that name."""

@@ -58,9 +58,10 @@ def regions(operation: Operation) -> tuple[Region, ...]:
 
 def _regions(part: Part) -> Iterator[Region]:
     for field in vars(part).values():
-        if isinstance(field, tuple) and field and isinstance(field[0], Operation):
-            yield field
-        elif isinstance(field, tuple):
+        if isinstance(field, tuple) and field:
+            if isinstance(field[0], Operation):
+                yield field
+                continue
             for one in field:
                 if isinstance(one, Part):
                     yield from _regions(one)

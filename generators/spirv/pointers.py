@@ -23,7 +23,7 @@ _CAPABILITIES = {"one_buffer": Capability.VariablePointersStorageBuffer, "any": 
 
 def require_variable_pointers(module: Module, program: Program) -> None:
     """Declare the capability that the program's variable pointers need, if it has any."""
-    kind = language.variable_pointers(program.operations)
+    kind = language.variable_pointers(program.every_operation)
     if kind != "none":
         module.require(_CAPABILITIES[kind])
 

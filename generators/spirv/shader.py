@@ -24,7 +24,6 @@ from generators.program.values import (
     Value,
     extent,
 )
-from generators.program.walking import flattened
 from generators.program.workgroup import Barrier
 from generators.spirv.declarations import (
     STORAGE,
@@ -148,7 +147,7 @@ class Shader:
         self._matrix_types: dict[MatrixType, int] = {}
         self._arrays: dict[str, _ArrayBase] = {}
         self._descriptors: dict[str, int] = {}
-        operations = tuple(flattened(program.operations))
+        operations = program.every_operation
         self._synchronizes = any(isinstance(operation, Barrier | AtomicAdd) for operation in operations)
         self.handover_scope = _handover_scope(operations)
         # The local size comes first: for matrices of Workgroup scope, it must be known before their types (F-CM2-16).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.verdict.elements import gather, scatter
+from cts.verdict.elements import gather, other_bytes, scatter
 from cts.verdict.failure import WrongElement
 from generators.types import COMPONENT_TYPES
 
@@ -32,3 +32,18 @@ def test_an_element_that_was_not_written_shows_no_value():
     element = WrongElement(0, 1, 2, 4, "f16", 0x3C00, 1.0, 0xC3FF, -3.998)
     assert element.described("not written") == "expected 0x3c00 (1), not written"
     assert element.described("wrong value").startswith("expected 0x3c00 (1), got 0xc3ff ")
+
+
+@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 64, 71])
+def test_equal_bytes_have_no_places_where_they_differ(length):
+    contents = np.arange(length, dtype=np.uint8)
+    assert other_bytes(contents, contents.copy()).tolist() == []
+
+
+@pytest.mark.parametrize(("length", "places"), [(1, [0]), (7, [6]), (8, [0, 7]), (9, [8]), (71, [3, 63, 64, 70]), (64, [*range(64)])])
+@pytest.mark.parametrize("start", [0, 3])
+def test_the_places_where_bytes_differ_are_found(length, places, start):
+    contents = np.arange(start + length, dtype=np.uint8)[start:]
+    other = contents.copy()
+    other[places] ^= 1
+    assert other_bytes(contents, other).tolist() == places

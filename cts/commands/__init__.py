@@ -16,6 +16,7 @@ JOBS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "devices": "list the devices that can be judged",
             "list": "list or count cases",
             "merge": "join the report directories of shards to one",
+            "fingerprint": "measure the arithmetic of a device's matrix unit",
         },
         "Explain a failure": {
             "report": "write the reports of a run, and print the causes of its failures",

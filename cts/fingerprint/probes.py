@@ -90,11 +90,11 @@ def _all(row: PropertyRow) -> Iterator[_Probe]:
     yield from _halves(row)
     for exponent in range(0, 50):
         small = _power(row, -exponent)
-        yield _Probe(f"swamp/c/{exponent}", {i: small for i in range(k)}, 1.0)
-        yield _Probe(f"swamp/minus_c/{exponent}", {i: small for i in range(k)}, -1.0)
+        yield _Probe(f"swamp/c/{exponent}", dict.fromkeys(range(k), small), 1.0)
+        yield _Probe(f"swamp/minus_c/{exponent}", dict.fromkeys(range(k), small), -1.0)
         if k > 1:
-            yield _Probe(f"swamp/first/{exponent}", {0: (1.0, 1.0)} | {i: small for i in range(1, k)})
-            yield _Probe(f"swamp/last/{exponent}", {k - 1: (1.0, 1.0)} | {i: small for i in range(k - 1)})
+            yield _Probe(f"swamp/first/{exponent}", {0: (1.0, 1.0)} | dict.fromkeys(range(1, k), small))
+            yield _Probe(f"swamp/last/{exponent}", {k - 1: (1.0, 1.0)} | dict.fromkeys(range(k - 1), small))
             yield _Probe(f"zero_product/a/{exponent}", {0: (0.0, 2.0**15), 1: small})
             yield _Probe(f"zero_product/b/{exponent}", {0: (2.0**15, 0.0), 1: small})
             yield _Probe(f"zero_product/c/{exponent}", {0: (2.0**15, 0.0)}, 2.0**-exponent)
@@ -145,7 +145,7 @@ def _masks(row: PropertyRow) -> Iterator[_Probe]:
     for name, big, small in (("near", (2.0**7, 2.0**7), (2.0**-7, 2.0**-7)), ("far", (2.0**15, 2.0**15), (2.0**-6, 2.0**-6))):
         for i in range(k + 1):
             for j in range(i + 1, k + 1):
-                terms = {place: small for place in range(k)}
+                terms = dict.fromkeys(range(k), small)
                 terms[i] = big
                 if j < k:
                     terms[j] = (-big[0], big[1])
@@ -187,7 +187,7 @@ def _small(row: PropertyRow) -> Iterator[_Probe]:
             yield _Probe(f"tiny/one_and_c/{place}", {0: small}, factor * 2.0**exponent)
             if k > 1:
                 yield _Probe(f"tiny/two/{place}", {0: small, 1: small})
-                yield _Probe(f"tiny/all/{place}", {i: small for i in range(k)})
+                yield _Probe(f"tiny/all/{place}", dict.fromkeys(range(k), small))
                 yield _Probe(f"tiny/first_and_last/{place}", {0: small, k - 1: small})
                 yield _Probe(f"tiny/with_least/{place}", {0: small}, 2.0 ** (low - row.result.precision + 1))
 
@@ -234,7 +234,7 @@ def _specials(row: PropertyRow) -> Vectors:
         add(f"c/{name}", {}, bits)
         add(f"c_and_product/{name}", {0: (ones[0], ones[1])}, bits)
     minus_a, minus_c = 1 << (row.a.bits - 1), 1 << (row.c.bits - 1)
-    every = {i: (minus_a, ones[1]) for i in range(row.k)}
+    every = dict.fromkeys(range(row.k), (minus_a, ones[1]))
     add("zero/products_minus_c_minus", every, minus_c)
     add("zero/products_minus_c_plus", every, 0)
     add("zero/products_plus_c_minus", {}, minus_c)

@@ -26,6 +26,14 @@ def samples(row: PropertyRow, seed: int, first: int, count: int) -> tuple[np.nda
     return a, b, c
 
 
+def matrices_as_vectors(row: PropertyRow, seed: int, first: int, count: int) -> Vectors:
+    """Return the operands of every result of the same matrices, row by row."""
+    a, b, c = samples(row, seed, first, count)
+    whole = (count, row.m, row.n, row.k)
+    left, right = np.broadcast_to(a[:, :, None], whole), np.broadcast_to(b.swapaxes(1, 2)[:, None], whole)
+    return Vectors((), left.reshape(-1, row.k), right.reshape(-1, row.k), c.reshape(-1))
+
+
 def kind_of(row: PropertyRow, elements: np.ndarray) -> np.ndarray:
     """Return the number in ``KINDS`` of each element, by its index among all."""
     return np.asarray(elements // (row.m * row.n) % len(KINDS))

@@ -48,6 +48,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
         "flush_sums": (False, True),
         "flush_result": (False, True),
         "zero_sum": ("ieee", "plus"),
+        "nan_operands": ("ignored", "products_first", "c_first"),
         "lowest_exponent": (None, *range(-150, -125), *range(-30, -10)),
     }
 )
@@ -115,7 +116,7 @@ def infer(measured: Measured) -> Fit:
     search = _Search(measured)
     nan = _usual_nan(measured)
     starts = sorted(_starts(measured.row, nan), key=search.first_score, reverse=True)
-    best = max((_improved(search, start) for start in starts[:_KEPT]), key=search.score)
+    best = _plain(search, max((_improved(search, start) for start in starts[:_KEPT]), key=search.score))
     return replace(judge(best, measured), undecided=_undecided(search, best))
 
 
@@ -136,7 +137,10 @@ def judge(model: UnitModel, measured: Measured) -> Fit:
 
 
 def _usual_nan(measured: Measured) -> int:
-    found = measured.results[is_nan(measured.results, measured.row.result)]
+    row, given = measured.row, measured.probes
+    made = is_nan(measured.results, row.result)
+    from_numbers = made & ~is_nan(given.a, row.a).any(1) & ~is_nan(given.b, row.b).any(1) & ~is_nan(given.c, row.c)
+    found = measured.results[from_numbers if from_numbers.any() else made]
     return Counter(found.tolist()).most_common(1)[0][0] if found.size else 0
 
 
@@ -169,6 +173,15 @@ def _improved(search: _Search, model: UnitModel) -> UnitModel:
                     model = _best(search, model, (replace(changed, **{other: second}) for second in _values(search.row, model, other)))
         if search.score(model) == before:
             return model
+
+
+def _plain(search: _Search, model: UnitModel) -> UnitModel:
+    """Return the model with the plainest values of all fields, as far as it fits as well."""
+    for name, values in _CHOICES.items():
+        plainer = replace(model, **{name: values[0]})
+        if search.score(plainer) >= search.score(model):
+            model = plainer
+    return model
 
 
 def _values(row: PropertyRow, model: UnitModel, name: str) -> tuple[Any, ...]:

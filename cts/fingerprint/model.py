@@ -14,7 +14,7 @@ import numpy as np
 from cts.fingerprint.probes import Vectors
 from generators.numerics.error_free import two_sum
 from generators.numerics.exactness import exactness, quantum_exponents
-from generators.numerics.formats import denormals, encode, largest_finite, smallest_normal, values
+from generators.numerics.formats import bits_of, denormals, encode, is_nan, largest_finite, smallest_normal, values
 from generators.numerics.rounding import ulp
 from generators.numerics.summation import exact_sum
 from generators.property_rows import PropertyRow
@@ -51,6 +51,8 @@ class UnitModel:
         flush_factors, flush_c, flush_sums, flush_result: whether denormal factors, C, sums before the last, and results become zero.
         zero_sum: the sign of a sum that is zero: ``ieee`` (minus only if all its terms are minus zero), or always ``plus``.
         nan: the bits of a NaN result.
+        nan_operands: whether NaN among the operands gives these bits too (``ignored``), or the bits of the first one, quiet, in the order A, B
+            (place by place), C, or with C first (``products_first``, ``c_first``).
     """
 
     block: int
@@ -75,6 +77,7 @@ class UnitModel:
     flush_result: bool = False
     zero_sum: Literal["ieee", "plus"] = "ieee"
     nan: int = 0
+    nan_operands: Literal["ignored", "products_first", "c_first"] = "ignored"
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,29 @@ def _predict(model: UnitModel, row: PropertyRow, given: Vectors) -> np.ndarray:
     if model.flush_result:
         result = np.where(denormals(result, row.result), np.copysign(0.0, result), result)
     bits = encode(row.result, result)
-    return np.asarray(np.where(np.isnan(result), row.result.bits_dtype.type(model.nan), bits))
+    return np.asarray(np.where(np.isnan(result), _nans(model, row, given), bits))
+
+
+def _nans(model: UnitModel, row: PropertyRow, given: Vectors) -> np.ndarray:
+    """Return the bits that each result has if it is NaN."""
+    usual = np.full(len(given.c), model.nan, np.uint64)
+    if model.nan_operands != "ignored":
+        factors = np.stack([_quiet(given.a, row.a, row.result), _quiet(given.b, row.b, row.result)], 2).reshape(len(usual), -1)
+        c = _quiet(given.c, row.c, row.result)[:, None]
+        found = np.concatenate([factors, c] if model.nan_operands == "products_first" else [c, factors], 1)
+        first = np.take_along_axis(found, (found != 0).argmax(1)[:, None], 1)[:, 0]
+        usual = np.where(first != 0, first, usual)
+    return usual.astype(row.result.bits_dtype)
+
+
+def _quiet(bits: np.ndarray, component: ComponentType, result: ComponentType) -> np.ndarray:
+    """Return NaNs as quiet ones of the result's type, with sign and payload; 0 for numbers."""
+    wide, shift = bits.astype(np.uint64), result.precision - component.precision
+    fraction = wide & np.uint64((1 << component.precision - 1) - 1)
+    fraction = fraction << np.uint64(shift) if shift >= 0 else fraction >> np.uint64(-shift)
+    sign = wide >> np.uint64(component.bits - 1) << np.uint64(result.bits - 1)
+    quiet = np.uint64(bits_of(result, np.inf) | 1 << result.precision - 2)
+    return np.where(is_nan(bits, component), sign | quiet | fraction, np.uint64(0))
 
 
 def _chain(model: UnitModel, blocks: list[_Terms], c: _Terms, partial: ComponentType) -> np.ndarray:

@@ -31,6 +31,7 @@ JOBS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
         "Compare runs": {
             "compare": "list new failures, fixed cases and slower cases",
+            "compare-fingerprints": "list what differs in the arithmetic of two matrix units",
             "history": "show how cases ended in the runs of a folder",
             "known": "list known failures, or write them from a run",
         },

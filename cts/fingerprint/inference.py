@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -13,9 +12,9 @@ import numpy as np
 
 from cts.fingerprint.model import UnitModel, predict
 from cts.fingerprint.probes import Vectors
-from cts.fingerprint.record import Measured
+from cts.fingerprint.measuring import Measured
 from cts.fingerprint.samples import KINDS, kind_of, matrices_as_vectors, sampled
-from generators.numerics.formats import is_nan
+from generators.numerics.formats import is_nan, values
 from generators.property_rows import PropertyRow
 
 _SAMPLED = 3000
@@ -63,14 +62,14 @@ class Fit:
     """A model, and how far it fits.
 
     Attributes:
-        model: the model.
+        model: the model; None for integers, whose results are exact: modulo the width of the result, or saturated if the row says so.
         probes, random: the shares of probes and of random results whose bits it predicts, from 0 to 1.
         kinds: kind of random operands -> its share.
         missed: kind of probes -> how many results differ.
         undecided: fields of the model for which another value fits as well.
     """
 
-    model: UnitModel
+    model: UnitModel | None
     probes: float
     random: float
     kinds: Mapping[str, float]
@@ -112,7 +111,9 @@ def _share(fits: np.ndarray) -> float:
 
 
 def infer(measured: Measured) -> Fit:
-    """Return the model that fits the results of a float row best."""
+    """Return the model that fits the results of a row best."""
+    if not measured.row.result.is_float:
+        return judge(None, measured)
     search = _Search(measured)
     nan = _usual_nan(measured)
     starts = sorted(_starts(measured.row, nan), key=search.first_score, reverse=True)
@@ -120,20 +121,30 @@ def infer(measured: Measured) -> Fit:
     return replace(judge(best, measured), undecided=_undecided(search, best))
 
 
-def judge(model: UnitModel, measured: Measured) -> Fit:
+def judge(model: UnitModel | None, measured: Measured) -> Fit:
     """Return how far a model fits all results of a row."""
     row = measured.row
-    wrong = predict(model, row, measured.probes) != measured.results
+    wrong = _results(model, row, measured.probes) != measured.results
     missed = Counter("/".join(measured.probes.names[i].split("/")[:2]) for i in np.flatnonzero(wrong))
     size = row.m * row.n
     fits = np.zeros(measured.random.size, bool)
     for first in range(0, measured.random.size // size, _CHUNK):
         given = matrices_as_vectors(row, measured.seed, first, min(_CHUNK, measured.random.size // size - first))
         own = slice(first * size, first * size + len(given.c))
-        fits[own] = predict(model, row, given) == measured.random[own]
+        fits[own] = _results(model, row, given) == measured.random[own]
     kinds = kind_of(row, np.arange(fits.size))
     shares = {name: _share(fits[kinds == number]) for number, name in enumerate(KINDS)}
     return Fit(model, _share(~wrong), _share(fits), shares, dict(missed))
+
+
+def _results(model: UnitModel | None, row: PropertyRow, given: Vectors) -> np.ndarray:
+    if model is not None:
+        return predict(model, row, given)
+    a, b, c = (values(bits, t).astype(object) for bits, t in ((given.a, row.a), (given.b, row.b), (given.c, row.c)))
+    total = (a * b).sum(1) + c
+    if row.saturating:
+        total = np.clip(total, *row.result.limits)
+    return np.asarray((total % (1 << row.result.bits)).astype(row.result.bits_dtype))
 
 
 def _usual_nan(measured: Measured) -> int:

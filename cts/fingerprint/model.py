@@ -146,6 +146,7 @@ def _quiet(bits: np.ndarray, component: ComponentType, result: ComponentType) ->
 
 def _chain(model: UnitModel, blocks: list[_Terms], c: _Terms, partial: ComponentType) -> np.ndarray:
     """Return the last sum of a sequence, not yet rounded."""
+
     def stored(total: np.ndarray) -> _Terms:
         return _stored(model, total, partial)
 

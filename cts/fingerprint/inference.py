@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from cts.fingerprint.measuring import Measured
 from cts.fingerprint.model import UnitModel, predict
 from cts.fingerprint.probes import Vectors
-from cts.fingerprint.measuring import Measured
 from cts.fingerprint.samples import KINDS, kind_of, matrices_as_vectors, sampled
 from generators.numerics.formats import is_nan, values
 from generators.property_rows import PropertyRow
@@ -46,7 +46,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
         "flush_c": (False, True),
         "flush_sums": (False, True),
         "flush_result": (False, True),
-        "zero_sum": ("ieee", "plus"),
+        "zero": ("ieee", "plus_sums", "plus"),
         "nan_operands": ("ignored", "products_first", "c_first"),
         "lowest_exponent": (None, *range(-150, -125), *range(-30, -10)),
     }
@@ -188,8 +188,8 @@ def _improved(search: _Search, model: UnitModel) -> UnitModel:
 
 def _plain(search: _Search, model: UnitModel) -> UnitModel:
     """Return the model with the plainest values of all fields, as far as it fits as well."""
-    for name, values in _CHOICES.items():
-        plainer = replace(model, **{name: values[0]})
+    for name, choices in _CHOICES.items():
+        plainer = replace(model, **{name: choices[0]})
         if search.score(plainer) >= search.score(model):
             model = plainer
     return model

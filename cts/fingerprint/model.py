@@ -49,10 +49,11 @@ class UnitModel:
         final_rounding: how the result is rounded.
         overflow: what a directed rounding makes of a sum beyond the largest number: ``infinity``, or the ``largest`` number.
         flush_factors, flush_c, flush_sums, flush_result: whether denormal factors, C, sums before the last, and results become zero.
-        zero_sum: the sign of a sum that is zero: ``ieee`` (minus only if all its terms are minus zero), or always ``plus``.
+        zero: the sign of zero: ``ieee`` (a sum is minus zero only if all its terms are, and a rounded result keeps its sign), ``plus_sums``
+            (a sum that is zero is plus zero), or ``plus`` (a result that rounds to zero is plus zero, too).
         nan: the bits of a NaN result.
-        nan_operands: whether NaN among the operands gives these bits too (``ignored``), or the bits of the first one, quiet, in the order A, B
-            (place by place), C, or with C first (``products_first``, ``c_first``).
+        nan_operands: whether NaN among the operands gives these bits too (``ignored``), or the bits of the first one, quiet, in the order
+            A, B (place by place), C, or with C first (``products_first``, ``c_first``).
     """
 
     block: int
@@ -75,7 +76,7 @@ class UnitModel:
     flush_c: bool = False
     flush_sums: bool = False
     flush_result: bool = False
-    zero_sum: Literal["ieee", "plus"] = "ieee"
+    zero: Literal["ieee", "plus_sums", "plus"] = "ieee"
     nan: int = 0
     nan_operands: Literal["ignored", "products_first", "c_first"] = "ignored"
 
@@ -118,6 +119,8 @@ def _predict(model: UnitModel, row: PropertyRow, given: Vectors) -> np.ndarray:
     result = _rounded(row.result, model.final_rounding, total, model)
     if model.flush_result:
         result = np.where(denormals(result, row.result), np.copysign(0.0, result), result)
+    if model.zero == "plus":
+        result = np.where(result == 0, 0.0, result)
     bits = encode(row.result, result)
     return np.asarray(np.where(np.isnan(result), _nans(model, row, given), bits))
 
@@ -193,10 +196,8 @@ def _of_type(numbers: np.ndarray, component: ComponentType) -> _Terms:
 
 def _products(model: UnitModel, row: PropertyRow, a: np.ndarray, b: np.ndarray) -> _Terms:
     numbers = a * b
-    if model.product_exponent == "sum":
-        exponents = _exponents(a, row.a) + _exponents(b, row.b)
-    else:
-        exponents = np.frexp(numbers)[1] - 1
+    by_factors = model.product_exponent == "sum"
+    exponents = _exponents(a, row.a) + _exponents(b, row.b) if by_factors else np.frexp(numbers)[1] - 1
     return _Terms(numbers, exponents if model.zeros else np.where(numbers == 0, _NO_EXPONENT, exponents))
 
 
@@ -224,7 +225,7 @@ def _sum(model: UnitModel, terms: _Terms) -> np.ndarray:
         shift = model.alignment - largest
         kept = _ROUNDINGS[model.alignment_rounding](np.ldexp(numbers, shift[:, None]))
         total = np.ldexp(kept.sum(1), -shift)
-    minus = np.signbit(numbers).all(1) & (model.zero_sum == "ieee")
+    minus = np.signbit(numbers).all(1) & (model.zero == "ieee")
     total = np.where(total == 0, np.where(minus, -0.0, 0.0), total)
     return np.where(finite, total, special)
 

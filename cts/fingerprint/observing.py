@@ -35,7 +35,7 @@ def observe(measured: Measured) -> Mapping[str, str]:
         found[f"smallest of equal products that change {name}"] = _survivors({e: x != 1 for e, x in _by_last(numbers, f"{of}/").items()})
     zero = {e: x != 0 for e, x in _by_last(numbers, "zero_product/a/").items()}
     if zero:
-        found["smallest product beside 0 x 2^15 that survives"] = _survivors(zero)
+        found["smallest product beside 0 x the largest power that survives"] = _survivors(zero)
     masks = _by_last(numbers, "mask/near/0/")
     if masks:
         left = ", ".join(f"{masks[j] * 2.0**14:g}" for j in sorted(masks))

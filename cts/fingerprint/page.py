@@ -23,7 +23,7 @@ _WORDS: Mapping[str, Mapping[Any, str]] = MappingProxyType(
         "product_exponent": {"sum": "the sum of the factors' exponents", "value": "that of the product itself"},
         "last_sum": {"result": "directly to the result's type", "partial": "to the type of partial sums first"},
         "overflow": {"infinity": "infinity", "largest": "the largest number"},
-        "zero_sum": {"ieee": "as in IEEE 754", "plus": "always plus"},
+        "zero": {"ieee": "as in IEEE 754", "plus_sums": "plus for a sum; results keep theirs", "plus": "always plus"},
         "nan_operands": {
             "ignored": "give the same bits",
             "products_first": "give their own bits: the first of A and B, then C",
@@ -55,7 +55,7 @@ _LABELS: Mapping[str, str] = MappingProxyType(
         "flush_c": "denormal C flushed",
         "flush_sums": "denormal partial sums flushed",
         "flush_result": "denormal results flushed",
-        "zero_sum": "sign of a sum that is zero",
+        "zero": "sign of zero",
         "nan": "bits of NaN",
         "nan_operands": "NaN operands",
     }

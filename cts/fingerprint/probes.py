@@ -88,6 +88,7 @@ def _all(row: PropertyRow) -> Iterator[_Probe]:
     yield from _ladders(row)
     yield from _masks(row)
     yield from _halves(row)
+    high = 2.0 ** int(np.log2(largest_finite(row.a)))
     for exponent in range(0, 50):
         small = _power(row, -exponent)
         yield _Probe(f"swamp/c/{exponent}", dict.fromkeys(range(k), small), 1.0)
@@ -95,11 +96,14 @@ def _all(row: PropertyRow) -> Iterator[_Probe]:
         if k > 1:
             yield _Probe(f"swamp/first/{exponent}", {0: (1.0, 1.0)} | dict.fromkeys(range(1, k), small))
             yield _Probe(f"swamp/last/{exponent}", {k - 1: (1.0, 1.0)} | dict.fromkeys(range(k - 1), small))
-            yield _Probe(f"zero_product/a/{exponent}", {0: (0.0, 2.0**15), 1: small})
-            yield _Probe(f"zero_product/b/{exponent}", {0: (2.0**15, 0.0), 1: small})
-            yield _Probe(f"zero_product/c/{exponent}", {0: (2.0**15, 0.0)}, 2.0**-exponent)
+            yield _Probe(f"zero_product/a/{exponent}", {0: (0.0, high), 1: small})
+            yield _Probe(f"zero_product/b/{exponent}", {0: (high, 0.0), 1: small})
+            yield _Probe(f"zero_product/c/{exponent}", {0: (high, 0.0)}, 2.0**-exponent)
             yield _Probe(f"zero_c/{exponent}", {0: small})
         if k > 2:
+            # The smallest product decides a tie, unless the zero product hides it.
+            half = _power(row, -10 - row.result.precision)
+            yield _Probe(f"zero_product/tie/{exponent}", {0: (high, 0.0), 1: half, 2: small}, 2.0**-10)
             yield _Probe(f"product_exponent/{exponent}", {0: small, 1: (1.5, 1.5), 2: (-1.5, 1.5)})
             yield _Probe(f"carry/{exponent}", {i: small if i == 0 else (1.0, 1.0) for i in range(k)}, 1.0 - k)
             yield _Probe(f"carry_of_threes/{exponent}", {i: small if i == 0 else (3.0, 1.0) for i in range(k)}, 3.0 - 3.0 * k)
@@ -120,7 +124,7 @@ def _all(row: PropertyRow) -> Iterator[_Probe]:
 
 
 def _ladders(row: PropertyRow) -> Iterator[_Probe]:
-    """A small term beside two large ones that cancel: the largest exponent that survives tells the width of the alignment."""
+    """Yield a small term beside two large ones that cancel: the least that survives tells the width of the alignment."""
     k = row.k
     for exponent in range(0, 64):
         for factor in (1.0, -1.0, 1.5, -1.5, 1.75, -1.75):
@@ -140,7 +144,7 @@ def _ladders(row: PropertyRow) -> Iterator[_Probe]:
 
 
 def _masks(row: PropertyRow) -> Iterator[_Probe]:
-    """Two large terms that cancel, and equal small ones: those that survive were added after both, or in another sum (FPRev)."""
+    """Yield two large terms that cancel, and equal small ones: those that survive were added after both, or in another sum (FPRev)."""
     k = row.k
     for name, big, small in (("near", (2.0**7, 2.0**7), (2.0**-7, 2.0**-7)), ("far", (2.0**15, 2.0**15), (2.0**-6, 2.0**-6))):
         for i in range(k + 1):
@@ -153,7 +157,7 @@ def _masks(row: PropertyRow) -> Iterator[_Probe]:
 
 
 def _halves(row: PropertyRow) -> Iterator[_Probe]:
-    """Sums between two neighbours of the result's type, in eighths of the distance: final rounding."""
+    """Yield sums between two neighbours of the result's type, in eighths of the distance: final rounding."""
     k, step = row.k, row.result.precision + 2
     for base in (1.0, 1.0 + 2.0 ** (1 - row.result.precision), 2.0, 1.5):
         for eighths in range(16):
@@ -168,7 +172,7 @@ def _halves(row: PropertyRow) -> Iterator[_Probe]:
 
 
 def _small(row: PropertyRow) -> Iterator[_Probe]:
-    """Denormal factors, C and results, and sums near the least exponents."""
+    """Yield denormal factors, C and results, and sums near the least exponents."""
     k = row.k
     for which, component in (("a", row.a), ("b", row.b), ("c", row.c)):
         least = smallest_normal(component)
@@ -179,7 +183,14 @@ def _small(row: PropertyRow) -> Iterator[_Probe]:
                 if which == "c":
                     yield _Probe(f"denormal/{which}_and_product/{number!r}/{other!r}", {0: _power(row, -12, other)}, number)
     low = int(np.log2(smallest_normal(row.result)))
-    for exponent in range(low - row.result.precision - 4, low + 6):
+    least = low - row.result.precision + 1
+    for exponent in range(least - 34, least):
+        # Just below the least number, and just below half of it more: what is far below decides, unless an alignment cuts it.
+        for sign in (1.0, -1.0) if k > 1 else ():
+            below = _power(row, exponent, -sign)
+            yield _Probe(f"tiny/below_least/{sign:+g}/{exponent}", {0: below}, sign * 2.0**least)
+            yield _Probe(f"tiny/below_tie/{sign:+g}/{exponent}", {0: _power(row, least - 1, sign), k - 1: below}, sign * 2.0**least)
+    for exponent in range(least - 5, low + 6):
         for factor in (1.0, -1.0, 1.5, 1.75):
             small, place = _power(row, exponent, factor), f"{factor:+g}/{exponent}"
             yield _Probe(f"tiny/one/{place}", {0: small})
@@ -189,11 +200,11 @@ def _small(row: PropertyRow) -> Iterator[_Probe]:
                 yield _Probe(f"tiny/two/{place}", {0: small, 1: small})
                 yield _Probe(f"tiny/all/{place}", dict.fromkeys(range(k), small))
                 yield _Probe(f"tiny/first_and_last/{place}", {0: small, k - 1: small})
-                yield _Probe(f"tiny/with_least/{place}", {0: small}, 2.0 ** (low - row.result.precision + 1))
+                yield _Probe(f"tiny/with_least/{place}", {0: small}, 2.0**least)
 
 
 def _singles(row: PropertyRow) -> Iterator[_Probe]:
-    """Single products of full significands at each place, alone and with C: rounding of products."""
+    """Yield single products of full significands at each place, alone and with C: rounding of products."""
     rng = np.random.default_rng(1)
     for number in range(96):
         numbers = rng.uniform(1, 2, 3) * rng.choice([1.0, -1.0], 3)
@@ -205,7 +216,7 @@ def _singles(row: PropertyRow) -> Iterator[_Probe]:
 
 
 def _specials(row: PropertyRow) -> Vectors:
-    """NaN with payloads, infinities and signed zeros, by bits."""
+    """Return NaN with payloads, infinities and signed zeros, by bits."""
     names: list[str] = []
     lines: list[tuple[Sequence[int], Sequence[int], int]] = []
 

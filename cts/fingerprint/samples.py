@@ -12,7 +12,7 @@ from generators.property_rows import PropertyRow
 from generators.types import ComponentType
 
 RECIPE = 1
-"""The number of this way to draw operands. Whoever changes it counts it up, since stored results keep only the seed."""
+"""The number of this choice of probes and random operands. Whoever changes them counts it up: files keep only the seed of the latter."""
 
 KINDS = ("normal", "spread", "cancelling", "sparse", "one_scale", "bits")
 """The kinds of data, which take turns by matrix."""

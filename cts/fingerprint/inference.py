@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from types import MappingProxyType
 from typing import Any
 
@@ -19,9 +20,9 @@ from generators.property_rows import PropertyRow
 
 _SAMPLED = 3000
 """Random results by which models are compared."""
-_FIRST = 600
+_FIRST = 300
 """The same for the first choice among many."""
-_KEPT = 6
+_KEPT = 8
 """Models that are improved."""
 _CHUNK = 64
 """Matrices predicted at once."""
@@ -115,9 +116,12 @@ def infer(measured: Measured) -> Fit:
     if not measured.row.result.is_float:
         return judge(None, measured)
     search = _Search(measured)
-    nan = _usual_nan(measured)
-    starts = sorted(_starts(measured.row, nan), key=search.first_score, reverse=True)
-    best = _plain(search, max((_improved(search, start) for start in starts[:_KEPT]), key=search.score))
+    starts = _starts(search, _usual_nan(measured))
+    best = starts[0]
+    for start in starts[:_KEPT]:
+        if search.score(best) < 1:
+            best = max(best, _improved(search, start), key=search.score)
+    best = _plain(search, best)
     return replace(judge(best, measured), undecided=_undecided(search, best))
 
 
@@ -155,26 +159,25 @@ def _usual_nan(measured: Measured) -> int:
     return Counter(found.tolist()).most_common(1)[0][0] if found.size else 0
 
 
-def _starts(row: PropertyRow, nan: int) -> Iterator[UnitModel]:
-    blocks = [size for size in range(1, row.k + 1) if row.k % size == 0]
-    partials = dict.fromkeys(("f32", row.result.name, "f64"))
-    for block in blocks:
-        for alignment in (None, 13, 23, 24, 25, 27, 30) if block > 1 else (None, 24, 25):
-            for partial in partials:
-                for rounding in ("nearest_even", "toward_zero"):
-                    plain = UnitModel(block, alignment=alignment, partial=partial, partial_rounding=rounding, nan=nan)
-                    plain = replace(plain, final_rounding=rounding if row.result.name == partial else "nearest_even")
-                    yield plain
-                    yield replace(plain, accumulator="after_sum")
-                    yield replace(plain, order="pairwise")
-                    yield replace(plain, c="last")
-                    yield replace(plain, interleaved=True)
+def _starts(search: _Search, nan: int) -> list[UnitModel]:
+    """Return models to begin with, the best first: one for each block length and way to add."""
+    found = []
+    for block in _divisors(search.row.k):
+        for way in ({}, {"accumulator": "after_sum"}, {"c": "last"}, {"order": "pairwise", "c": "last"}):
+            plain = UnitModel(block, nan=nan, **way)
+            parts = product((None, 13, 24), dict.fromkeys(("f32", search.row.result.name, "f64")), _CHOICES["final_rounding"][:2])
+            same = (replace(plain, alignment=bits, partial=type_, partial_rounding=how, final_rounding=how) for bits, type_, how in parts)
+            found.append(max(same, key=search.first_score))
+    return sorted(found, key=search.first_score, reverse=True)
+
+
+def _divisors(k: int) -> tuple[int, ...]:
+    return tuple(size for size in range(1, k + 1) if k % size == 0)
 
 
 def _improved(search: _Search, model: UnitModel) -> UnitModel:
     """Return a model of which no change of a field, or of a pair of fields, fits better."""
-    while True:
-        before = search.score(model)
+    while (before := search.score(model)) < 1:
         for name in ("block", *_CHOICES):
             model = _best(search, model, (replace(model, **{name: value}) for value in _values(search.row, model, name)))
         if search.score(model) == before:
@@ -183,7 +186,8 @@ def _improved(search: _Search, model: UnitModel) -> UnitModel:
                     changed = replace(model, **{one: value})
                     model = _best(search, model, (replace(changed, **{other: second}) for second in _values(search.row, model, other)))
         if search.score(model) == before:
-            return model
+            break
+    return model
 
 
 def _plain(search: _Search, model: UnitModel) -> UnitModel:
@@ -197,7 +201,7 @@ def _plain(search: _Search, model: UnitModel) -> UnitModel:
 
 def _values(row: PropertyRow, model: UnitModel, name: str) -> tuple[Any, ...]:
     if name == "block":
-        return tuple(size for size in range(1, row.k + 1) if row.k % size == 0)
+        return _divisors(row.k)
     if name == "lowest_exponent" and model.alignment is None:
         return (None,)
     return _CHOICES[name]

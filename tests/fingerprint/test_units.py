@@ -21,7 +21,7 @@ UNITS: dict[str, tuple[Unit, str, dict[str, Any]]] = {
         SINGLE,
         {"block": 1, "order": "sequential", "c": "first", "final_rounding": "nearest_even", "flush_c": False},
     ),
-    "tree_of_singles": (units.tree_of_singles, SINGLE, {"block": 1, "order": "pairwise", "c": "last", "flush_c": True}),
+    "tree_of_singles": (units.tree_of_singles, SINGLE, {"order": "pairwise", "c": "last", "flush_c": True}),
     "chain_of_halves": (units.chain_of_halves, HALF, {"block": 1, "products": "f16", "c": "last", "partial": "f16", "flush_factors": True}),
     "blocks_of_two": (
         units.blocks_cut_toward_zero(2, 23),

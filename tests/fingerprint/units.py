@@ -30,8 +30,8 @@ def _bits(row: PropertyRow, results: np.ndarray, shape: tuple[int, ...], nan: in
 
 def chain_of_singles(row: PropertyRow, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """Add one rounded product after the other to C, in binary32."""
-    left, right, total = (part.astype(np.float32) for part in _numbers(row, a, b, c))
     with np.errstate(all="ignore"):
+        left, right, total = (part.astype(np.float32) for part in _numbers(row, a, b, c))
         for k in range(left.shape[1]):
             total = total + left[:, k] * right[:, k]
     return _bits(row, total, c.shape, 0x7FC00000)
@@ -39,9 +39,9 @@ def chain_of_singles(row: PropertyRow, a: np.ndarray, b: np.ndarray, c: np.ndarr
 
 def tree_of_singles(row: PropertyRow, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """Add neighbours in binary32 until one sum is left, then C; denormal C counts as zero."""
-    left, right, last = (part.astype(np.float32) for part in _numbers(row, a, b, c))
-    last = np.where(np.abs(last) < np.finfo(np.float32).tiny, np.float32(0), last)
     with np.errstate(all="ignore"):
+        left, right, last = (part.astype(np.float32) for part in _numbers(row, a, b, c))
+        last = np.where(np.abs(last) < np.finfo(np.float32).smallest_normal, np.float32(0), last)
         terms = left * right
         while terms.shape[1] > 1:
             terms = terms[:, ::2] + terms[:, 1::2]

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import numpy as np
 
 from cts.fingerprint.inference import judge
-from cts.fingerprint.observing import share
+from cts.fingerprint.page import share
 from cts.fingerprint.record import Fingerprint, RowPrint
 
 _NAMED = 5

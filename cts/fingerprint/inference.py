@@ -54,6 +54,9 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
 )
 """The values of each field that are tried, the plainest first: it stays if another fits no better."""
 
+_WAYS: tuple[Mapping[str, Any], ...] = ({}, {"accumulator": "after_sum"}, {"c": "last"}, {"order": "pairwise", "c": "last"})
+"""Ways to add that are tried with each block length before anything is improved."""
+
 _PAIRS = (("partial_rounding", "final_rounding"), ("alignment", "alignment_rounding"), ("order", "c"), ("partial", "last_sum"))
 """Fields that are also changed together."""
 
@@ -163,8 +166,8 @@ def _starts(search: _Search, nan: int) -> list[UnitModel]:
     """Return models to begin with, the best first: one for each block length and way to add."""
     found = []
     for block in _divisors(search.row.k):
-        for way in ({}, {"accumulator": "after_sum"}, {"c": "last"}, {"order": "pairwise", "c": "last"}):
-            plain = UnitModel(block, nan=nan, **way)
+        for way in _WAYS:
+            plain = replace(UnitModel(block, nan=nan), **way)
             parts = product((None, 13, 24), dict.fromkeys(("f32", search.row.result.name, "f64")), _CHOICES["final_rounding"][:2])
             same = (replace(plain, alignment=bits, partial=type_, partial_rounding=how, final_rounding=how) for bits, type_, how in parts)
             found.append(max(same, key=search.first_score))

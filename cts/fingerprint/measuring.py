@@ -38,8 +38,8 @@ class Measured:
 def unmeasured(row: PropertyRow, failure: str = "", seed: int = 0) -> Measured:
     """Return what is known of a row without results."""
     nothing = np.zeros(0, row.result.bits_dtype)
-    factors = (np.zeros((0, row.k), component.bits_dtype) for component in (row.a, row.b))
-    return Measured(row, Vectors((), *factors, np.zeros(0, row.c.bits_dtype)), nothing, seed, nothing, failure)
+    a, b = (np.zeros((0, row.k), component.bits_dtype) for component in (row.a, row.b))
+    return Measured(row, Vectors((), a, b, np.zeros(0, row.c.bits_dtype)), nothing, seed, nothing, failure)
 
 
 def measure(unit: Unit, row: PropertyRow, seed: int, elements: int) -> Measured:

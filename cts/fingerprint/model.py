@@ -227,7 +227,7 @@ def _sum(model: UnitModel, terms: _Terms) -> np.ndarray:
         total = np.ldexp(kept.sum(1), -shift)
     minus = np.signbit(numbers).all(1) & (model.zero == "ieee")
     total = np.where(total == 0, np.where(minus, -0.0, 0.0), total)
-    return np.where(finite, total, special)
+    return np.asarray(np.where(finite, total, special))
 
 
 def _exact(numbers: np.ndarray) -> np.ndarray:
@@ -245,7 +245,7 @@ def _exact(numbers: np.ndarray) -> np.ndarray:
         ones, zero = np.ones((len(terms), numbers.shape[1], 1)), np.zeros((len(terms), 1, 1))
         center, _ = exact_sum(terms, ones, zero, exactness(terms, ones, zero, (_F64, _F64, _F64, _F64)))
         total[wide] = center.reshape(-1)
-    return total
+    return np.asarray(total)
 
 
 def _rounded(component: ComponentType, rounding: Rounding, numbers: np.ndarray, model: UnitModel) -> np.ndarray:

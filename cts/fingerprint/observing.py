@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Mapping
-
-import numpy as np
 
 from cts.fingerprint.measuring import Measured
 from generators.numerics.formats import is_nan, values
 
-_LADDERS = {
-    "first": "the first term",
-    "between": "between the large ones",
-    "last": "the last term",
-    "before_last": "the first term, and the large ones are last",
-    "c_small": "C",
-    "c_large_first": "the last term, and a large one is C",
-    "c_large_last": "the first term, and a large one is C",
-}
+_LADDERS = ("first", "between", "last", "before_last", "c_small", "c_large_first", "c_large_last")
+"""Where the small term of a ladder is, or whether it or a large one is C."""
+
+_NANS = 6
+"""The most different NaN that are listed."""
 
 
 def observe(measured: Measured) -> Mapping[str, str]:
@@ -27,10 +21,9 @@ def observe(measured: Measured) -> Mapping[str, str]:
     if not measured.results.size or not measured.row.result.is_float:
         return found
     numbers = dict(zip(measured.probes.names, values(measured.results, measured.row.result).tolist(), strict=True))
-    for place, what in _LADDERS.items():
-        ladder = _by_last(numbers, f"ladder/{place}/1/+1/")
-        if ladder:
-            found[f"smallest term beside 1 and -1 that survives as {what}"] = _survivors({e: x != 0 for e, x in ladder.items()})
+    ladders = {place: _by_last(numbers, f"ladder/{place}/1/+1/") for place in _LADDERS}
+    least = [f"{place} {_survivors({e: x != 0 for e, x in ladder.items()})}" for place, ladder in ladders.items() if ladder]
+    found["smallest term that survives beside 1 and -1"] = ", ".join(least)
     for name, of in (("C = 1", "swamp/c"), ("a first product of 1", "swamp/first")):
         found[f"smallest of equal products that change {name}"] = _survivors({e: x != 1 for e, x in _by_last(numbers, f"{of}/").items()})
     zero = {e: x != 0 for e, x in _by_last(numbers, "zero_product/a/").items()}
@@ -62,14 +55,6 @@ def _survivors(survives: Mapping[int, bool]) -> str:
 
 
 def _nans(measured: Measured) -> str:
-    counts: dict[int, int] = defaultdict(int)
-    for bits in measured.results[is_nan(measured.results, measured.row.result)].tolist():
-        counts[bits] += 1
-    digits = measured.row.result.bits // 4
-    most = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:6]
-    return ", ".join(f"{bits:#0{digits + 2}x} ({count})" for bits, count in most) or "none"
-
-
-def share(part: float) -> str:
-    """Return a share as a percentage that is 100 only if nothing is missing."""
-    return "100 %" if part == 1 else f"{np.floor(part * 1e6) / 1e4:.4f} %"
+    counts = Counter(measured.results[is_nan(measured.results, measured.row.result)].tolist())
+    digits = measured.row.result.bits // 4 + 2
+    return ", ".join(f"{bits:#0{digits}x} ({count})" for bits, count in counts.most_common(_NANS)) or "none"

@@ -1,72 +1,19 @@
-"""A fingerprint as a page in Markdown."""
+"""A fingerprint as a page in Markdown. docs/fingerprint.md explains the fields of a model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
-from types import MappingProxyType
-from typing import Any
+
+import numpy as np
 
 from cts.fingerprint.model import UnitModel
-from cts.fingerprint.observing import share
 from cts.fingerprint.record import Fingerprint, RowPrint
 
-_WORDS: Mapping[str, Mapping[Any, str]] = MappingProxyType(
-    {
-        "interleaved": {False: "neighbours", True: "K / block apart"},
-        "alignment": {None: "all (the sum is exact)"},
-        "zeros": {False: "ignored", True: "counted, with the factors' exponents"},
-        "lowest_exponent": {None: "none"},
-        "products": {None: "exact"},
-        "accumulator": {"in_sum": "a term of each sum of products", "after_sum": "added after each sum of products"},
-        "c": {"first": "the first accumulator", "last": "added after all products"},
-        "product_exponent": {"sum": "the sum of the factors' exponents", "value": "that of the product itself"},
-        "last_sum": {"result": "directly to the result's type", "partial": "to the type of partial sums first"},
-        "overflow": {"infinity": "infinity", "largest": "the largest number"},
-        "zero": {"ieee": "as in IEEE 754", "plus_sums": "plus for a sum; results keep theirs", "plus": "always plus"},
-        "nan_operands": {
-            "ignored": "give the same bits",
-            "products_first": "give their own bits: the first of A and B, then C",
-            "c_first": "give their own bits: C, then the first of A and B",
-        },
-    }
-)
-"""What the values of fields mean; other values are written as they are."""
 
-_LABELS: Mapping[str, str] = MappingProxyType(
-    {
-        "block": "products in one sum",
-        "interleaved": "products of a sum",
-        "alignment": "fraction bits of aligned terms",
-        "alignment_rounding": "rounding of aligned terms",
-        "product_exponent": "exponent of a product",
-        "zeros": "zero products in the largest exponent",
-        "lowest_exponent": "least exponent of an alignment",
-        "products": "rounding of products",
-        "accumulator": "accumulator",
-        "order": "order of sums",
-        "c": "C",
-        "partial": "type of partial sums",
-        "partial_rounding": "rounding of partial sums",
-        "last_sum": "last sum is rounded",
-        "final_rounding": "rounding of the result",
-        "overflow": "directed rounding beyond the largest number",
-        "flush_factors": "denormal A and B flushed",
-        "flush_c": "denormal C flushed",
-        "flush_sums": "denormal partial sums flushed",
-        "flush_result": "denormal results flushed",
-        "zero": "sign of zero",
-        "nan": "bits of NaN",
-        "nan_operands": "NaN operands",
-    }
-)
-
-
-def model_lines(model: UnitModel, undecided: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Yield the name and the value of each field of a model, in words; fields that nothing decides only say so."""
-    for name, value in asdict(model).items():
-        text = _WORDS.get(name, {}).get(value) or (f"{value:#x}" if name == "nan" else str(value).replace("_", " "))
-        yield _LABELS[name], "not decided" if name in undecided else text
+def share(part: float) -> str:
+    """Return a share as a percentage that is 100 only if nothing is missing."""
+    return "100 %" if part == 1 else f"{np.floor(part * 1e6) / 1e4:.4f} %"
 
 
 def page(found: Fingerprint) -> str:
@@ -92,7 +39,8 @@ def _row(one: RowPrint) -> Iterator[str]:
         yield f"Integer results {how}: {share(fit.random)} of random results, {share(fit.probes)} of probes."
         return
     yield from ("| the model | |", "|---|---|")
-    yield from (f"| {label} | {text} |" for label, text in model_lines(fit.model, fit.undecided))
+    yield from (f"| {name} | {text} |" for name, text in _fields(fit.model) if name not in fit.undecided)
+    yield from ("", f"No probe decides {', '.join(fit.undecided)}.") if fit.undecided else ()
     yield ""
     yield "Predicted by kind of random operands: " + ", ".join(f"{kind} {share(part)}" for kind, part in fit.kinds.items()) + "."
     if fit.missed:
@@ -100,3 +48,12 @@ def _row(one: RowPrint) -> Iterator[str]:
     if one.observed:
         yield from ("", "| seen directly | |", "|---|---|")
         yield from (f"| {what} | {seen} |" for what, seen in one.observed.items())
+
+
+def _fields(model: UnitModel) -> Iterator[tuple[str, str]]:
+    without = {"alignment": "all bits", "products": "exact"}
+    for name, value in asdict(model).items():
+        if value is None or isinstance(value, bool):
+            yield name, "yes" if value else "no" if value is False else without.get(name, "none")
+        else:
+            yield name, f"{value:#x}" if name == "nan" else str(value).replace("_", " ")

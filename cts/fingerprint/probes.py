@@ -1,7 +1,7 @@
 """Probes: multiply-adds of one row of A and one column of B, with operands chosen so that the bits of the result tell of the arithmetic.
 
 A probe is K factors of A, K factors of B, and one element of C. No result of a probe is wrong. Probes whose numbers the row's types cannot
-represent are left out.
+represent are left out. Names say what a probe is for a K of at least 4; with a smaller one, some terms have the same place.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def _has(component: ComponentType, number: float) -> bool:
 
 
 def _fits(row: PropertyRow, probe: _Probe) -> bool:
-    return _has(row.c, probe.c) and all(_has(row.a, a) and _has(row.b, b) for a, b in probe.terms.values())
+    places = max(probe.terms, default=0) < row.k
+    return places and _has(row.c, probe.c) and all(_has(row.a, a) and _has(row.b, b) for a, b in probe.terms.values())
 
 
 def _power(row: PropertyRow, exponent: int, factor: float = 1.0) -> Term:
@@ -93,20 +94,18 @@ def _all(row: PropertyRow) -> Iterator[_Probe]:
         small = _power(row, -exponent)
         yield _Probe(f"swamp/c/{exponent}", dict.fromkeys(range(k), small), 1.0)
         yield _Probe(f"swamp/minus_c/{exponent}", dict.fromkeys(range(k), small), -1.0)
-        if k > 1:
-            yield _Probe(f"swamp/first/{exponent}", {0: (1.0, 1.0)} | dict.fromkeys(range(1, k), small))
-            yield _Probe(f"swamp/last/{exponent}", {k - 1: (1.0, 1.0)} | dict.fromkeys(range(k - 1), small))
-            yield _Probe(f"zero_product/a/{exponent}", {0: (0.0, high), 1: small})
-            yield _Probe(f"zero_product/b/{exponent}", {0: (high, 0.0), 1: small})
-            yield _Probe(f"zero_product/c/{exponent}", {0: (high, 0.0)}, 2.0**-exponent)
-            yield _Probe(f"zero_c/{exponent}", {0: small})
-        if k > 2:
-            # The smallest product decides a tie, unless the zero product hides it.
-            half = _power(row, -10 - row.result.precision)
-            yield _Probe(f"zero_product/tie/{exponent}", {0: (high, 0.0), 1: half, 2: small}, 2.0**-10)
-            yield _Probe(f"product_exponent/{exponent}", {0: small, 1: (1.5, 1.5), 2: (-1.5, 1.5)})
-            yield _Probe(f"carry/{exponent}", {i: small if i == 0 else (1.0, 1.0) for i in range(k)}, 1.0 - k)
-            yield _Probe(f"carry_of_threes/{exponent}", {i: small if i == 0 else (3.0, 1.0) for i in range(k)}, 3.0 - 3.0 * k)
+        yield _Probe(f"swamp/first/{exponent}", {0: (1.0, 1.0)} | dict.fromkeys(range(1, k), small))
+        yield _Probe(f"swamp/last/{exponent}", {k - 1: (1.0, 1.0)} | dict.fromkeys(range(k - 1), small))
+        yield _Probe(f"zero_product/a/{exponent}", {0: (0.0, high), 1: small})
+        yield _Probe(f"zero_product/b/{exponent}", {0: (high, 0.0), 1: small})
+        yield _Probe(f"zero_product/c/{exponent}", {0: (high, 0.0)}, 2.0**-exponent)
+        yield _Probe(f"zero_c/{exponent}", {0: small})
+        # The smallest product decides a tie, unless the zero product hides it.
+        half = _power(row, -10 - row.result.precision)
+        yield _Probe(f"zero_product/tie/{exponent}", {0: (high, 0.0), 1: half, 2: small}, 2.0**-10)
+        yield _Probe(f"product_exponent/{exponent}", {0: small, 1: (1.5, 1.5), 2: (-1.5, 1.5)})
+        for each in (1.0, 3.0):
+            yield _Probe(f"carry/{each:g}/{exponent}", dict.fromkeys(range(k), (each, 1.0)) | {0: small}, each - each * k)
     yield from _small(row)
     yield from _singles(row)
     largest = largest_finite(row.result)
@@ -116,11 +115,10 @@ def _all(row: PropertyRow) -> Iterator[_Probe]:
             signed = (sign * big[0], big[1])
             yield _Probe(f"overflow/{name}/{sign:+.0f}", {0: signed})
             yield _Probe(f"overflow/{name}_and_c/{sign:+.0f}", {0: signed}, sign * largest)
-            if k > 2:
-                less = (-sign * big[0], big[1])
-                yield _Probe(f"overflow/{name}_two/{sign:+.0f}", {0: signed, 1: signed})
-                yield _Probe(f"overflow/{name}_back/{sign:+.0f}", {0: signed, 1: signed, k - 1: less})
-                yield _Probe(f"overflow/{name}_far_back/{sign:+.0f}", {0: signed, 1: signed, k - 2: less, k - 1: less})
+            less = (-sign * big[0], big[1])
+            yield _Probe(f"overflow/{name}_two/{sign:+.0f}", {0: signed, 1: signed})
+            yield _Probe(f"overflow/{name}_back/{sign:+.0f}", {0: signed, 1: signed, k - 1: less})
+            yield _Probe(f"overflow/{name}_far_back/{sign:+.0f}", {0: signed, 1: signed, k - 2: less, k - 1: less})
 
 
 def _ladders(row: PropertyRow) -> Iterator[_Probe]:
@@ -131,9 +129,7 @@ def _ladders(row: PropertyRow) -> Iterator[_Probe]:
             small, end = _power(row, -exponent, factor), f"{factor:+g}/{exponent}"
             for big in (1.0, 16.0):
                 plus, minus, size = (big, 1.0), (-big, 1.0), f"{big:g}/{end}"
-                yield _Probe(f"ladder/c_large_first/{size}", {0: minus, k - 1: small}, big) if k > 1 else _Probe("", {}, np.nan)
-                if k < 3:
-                    continue
+                yield _Probe(f"ladder/c_large_first/{size}", {0: minus, k - 1: small}, big)
                 yield _Probe(f"ladder/first/{size}", {0: small, 1: plus, 2: minus})
                 yield _Probe(f"ladder/last/{size}", {0: plus, 1: minus, k - 1: small})
                 yield _Probe(f"ladder/before_last/{size}", {0: small, k - 2: plus, k - 1: minus})
@@ -147,13 +143,10 @@ def _masks(row: PropertyRow) -> Iterator[_Probe]:
     """Yield two large terms that cancel, and equal small ones: those that survive were added after both, or in another sum (FPRev)."""
     k = row.k
     for name, big, small in (("near", (2.0**7, 2.0**7), (2.0**-7, 2.0**-7)), ("far", (2.0**15, 2.0**15), (2.0**-6, 2.0**-6))):
-        for i in range(k + 1):
-            for j in range(i + 1, k + 1):
-                terms = dict.fromkeys(range(k), small)
-                terms[i] = big
-                if j < k:
-                    terms[j] = (-big[0], big[1])
-                yield _Probe(f"mask/{name}/{i}/{j}", terms, 0.0 if j < k else -big[0] * big[1]) if i < k else _Probe("", {}, np.nan)
+        for i in range(k):
+            for j in range(i + 1, k):
+                yield _Probe(f"mask/{name}/{i}/{j}", dict.fromkeys(range(k), small) | {i: big, j: (-big[0], big[1])})
+            yield _Probe(f"mask/{name}/{i}/{k}", dict.fromkeys(range(k), small) | {i: big}, -big[0] * big[1])
 
 
 def _halves(row: PropertyRow) -> Iterator[_Probe]:
@@ -166,9 +159,8 @@ def _halves(row: PropertyRow) -> Iterator[_Probe]:
                     small = _power(row, -step, other * sign * eighths)
                     name = f"{base!r}/{sign:+.0f}/{other * eighths:+.0f}"
                     yield _Probe(f"rounding/c/{name}", {k // 2: small}, sign * base)
-                    if k > 1:
-                        yield _Probe(f"rounding/product/{name}", {0: (sign * base, 1.0), 1: small})
-                        yield _Probe(f"rounding/far_product/{name}", {0: (sign * base, 1.0), k - 1: small})
+                    yield _Probe(f"rounding/product/{name}", {0: (sign * base, 1.0), 1: small})
+                    yield _Probe(f"rounding/far_product/{name}", {0: (sign * base, 1.0), k - 1: small})
 
 
 def _small(row: PropertyRow) -> Iterator[_Probe]:
@@ -186,7 +178,7 @@ def _small(row: PropertyRow) -> Iterator[_Probe]:
     least = low - row.result.precision + 1
     for exponent in range(least - 34, least):
         # Just below the least number, and just below half of it more: what is far below decides, unless an alignment cuts it.
-        for sign in (1.0, -1.0) if k > 1 else ():
+        for sign in (1.0, -1.0):
             below = _power(row, exponent, -sign)
             yield _Probe(f"tiny/below_least/{sign:+g}/{exponent}", {0: below}, sign * 2.0**least)
             yield _Probe(f"tiny/below_tie/{sign:+g}/{exponent}", {0: _power(row, least - 1, sign), k - 1: below}, sign * 2.0**least)
@@ -196,11 +188,10 @@ def _small(row: PropertyRow) -> Iterator[_Probe]:
             yield _Probe(f"tiny/one/{place}", {0: small})
             yield _Probe(f"tiny/c/{place}", {}, factor * 2.0**exponent)
             yield _Probe(f"tiny/one_and_c/{place}", {0: small}, factor * 2.0**exponent)
-            if k > 1:
-                yield _Probe(f"tiny/two/{place}", {0: small, 1: small})
-                yield _Probe(f"tiny/all/{place}", dict.fromkeys(range(k), small))
-                yield _Probe(f"tiny/first_and_last/{place}", {0: small, k - 1: small})
-                yield _Probe(f"tiny/with_least/{place}", {0: small}, 2.0**least)
+            yield _Probe(f"tiny/two/{place}", {0: small, 1: small})
+            yield _Probe(f"tiny/all/{place}", dict.fromkeys(range(k), small))
+            yield _Probe(f"tiny/first_and_last/{place}", {0: small, k - 1: small})
+            yield _Probe(f"tiny/with_least/{place}", {0: small}, 2.0**least)
 
 
 def _singles(row: PropertyRow) -> Iterator[_Probe]:
@@ -283,5 +274,5 @@ def _integers(row: PropertyRow) -> Vectors:
             for c in {*row.c.limits, 0, 1}:
                 names.append(f"limits/{i}/{j}/{c}")
                 lines.append((a, b, c))
-    a, b, c = (encode(t, np.array([line[i] for line in lines])) for i, t in enumerate((row.a, row.b, row.c)))
-    return Vectors(tuple(names), np.repeat(a[:, None], row.k, 1), np.repeat(b[:, None], row.k, 1), c)
+    left, right, added = (encode(t, np.array([line[i] for line in lines])) for i, t in enumerate((row.a, row.b, row.c)))
+    return Vectors(tuple(names), np.repeat(left[:, None], row.k, 1), np.repeat(right[:, None], row.k, 1), added)

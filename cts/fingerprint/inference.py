@@ -219,10 +219,10 @@ def _best(search: _Search, model: UnitModel, others: Iterator[UnitModel]) -> Uni
 
 
 def _undecided(search: _Search, model: UnitModel) -> tuple[str, ...]:
-    """Return the fields of which another value gives the same results wherever models were compared."""
+    """Return the fields that have only one value, or another one with the same results wherever models were compared."""
     found = []
     for name in ("block", *_CHOICES):
         others = [replace(model, **{name: value}) for value in _values(search.row, model, name) if value != getattr(model, name)]
-        if any(search.score(other) == search.score(model) for other in others):
+        if not others or any(search.score(other) == search.score(model) for other in others):
             found.append(name)
     return tuple(found)

@@ -23,6 +23,7 @@ from generators.types import COMPONENT_TYPES, ComponentType
 Rounding = Literal["nearest_even", "toward_zero", "down", "up"]
 
 MOST_ALIGNMENT = 44
+_MOST_EXPONENT = 512
 _NO_EXPONENT = -(1 << 20)
 _F64 = COMPONENT_TYPES["f64"]
 _ROUNDINGS = {"nearest_even": np.rint, "toward_zero": np.trunc, "down": np.floor, "up": np.ceil}
@@ -79,6 +80,13 @@ class UnitModel:
     zero: Literal["ieee", "plus_sums", "plus"] = "ieee"
     nan: int = 0
     nan_operands: Literal["ignored", "products_first", "c_first"] = "ignored"
+
+    def __post_init__(self) -> None:
+        # A model may come from a file.
+        if self.block < 1 or not 0 <= (self.alignment or 0) <= MOST_ALIGNMENT or abs(self.lowest_exponent or 0) > _MOST_EXPONENT:
+            raise ValueError(f"no unit has block {self.block}, alignment {self.alignment}, lowest_exponent {self.lowest_exponent}")
+        if not {self.partial, self.products or self.partial} <= {name for name, one in COMPONENT_TYPES.items() if one.is_float}:
+            raise ValueError(f"no types of floats: partial {self.partial}, products {self.products}")
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ from generators.property_rows import parse_row
 
 FORMAT = 1
 _MOST_BYTES = 1 << 28
+_MOST_SIZE = 4096
+"""The most rows and columns of a matrix."""
 
 
 class BadFingerprint(CtsError):
@@ -144,6 +146,11 @@ def read(path: Path) -> Fingerprint:
 
 def _row(found: _Row) -> RowPrint:
     row = parse_row(found.row)
+    model = None if found.fit is None else found.fit.model
+    if max(row.m, row.n, row.k) > _MOST_SIZE or (found.fit is not None and (model is None) is row.result.is_float):
+        raise ValueError(f"{row}: too large, or not the kind of model that it has")
+    if model is not None and (row.k % model.block or not 0 <= model.nan < 1 << row.result.bits):
+        raise ValueError(f"{row}: block {model.block} or nan {model.nan:#x} do not fit it")
     if found.probes is None or found.random is None:
         return RowPrint(unmeasured(row, found.failure, found.seed), found.fit, found.observed, found.elements)
     probes, count = found.probes, len(found.probes.names)

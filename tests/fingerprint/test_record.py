@@ -74,6 +74,15 @@ def test_an_array_of_another_size_is_refused(what: dict[str, object], wide: Fing
         read(tmp_path / "f.json")
 
 
+@pytest.mark.parametrize("what", [{"block": 0}, {"block": 3}, {"nan": -1}, {"alignment": 99}, {"partial": "s8"}, {"order": "none"}])
+def test_a_model_that_no_unit_has_is_refused(what: dict[str, object], wide: Fingerprint, tmp_path: Path) -> None:
+    changed = document(wide, results=False)
+    changed["rows"][0]["fit"]["model"].update(what)
+    (tmp_path / "f.json").write_text(json.dumps(changed))
+    with pytest.raises(BadFingerprint):
+        read(tmp_path / "f.json")
+
+
 def test_the_same_unit_has_no_differences(wide: Fingerprint) -> None:
     assert not list(differences(wide, _fingerprint(_measured(25))))
 

@@ -16,6 +16,7 @@ JOBS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "devices": "list the devices that can be judged",
             "list": "list or count cases",
             "merge": "join the report directories of shards to one",
+            "fingerprint": "measure the arithmetic of a device's matrix unit",
         },
         "Explain a failure": {
             "report": "write the reports of a run, and print the causes of its failures",
@@ -30,6 +31,7 @@ JOBS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
         "Compare runs": {
             "compare": "list new failures, fixed cases and slower cases",
+            "compare-fingerprints": "list what differs in the arithmetic of two matrix units",
             "history": "show how cases ended in the runs of a folder",
             "known": "list known failures, or write them from a run",
         },

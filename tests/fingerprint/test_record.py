@@ -1,0 +1,129 @@
+"""Fingerprints as files, their comparison, and models that are expected."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cts.fingerprint.comparison import differences, unexpected
+from cts.fingerprint.inference import infer, judge
+from cts.fingerprint.measuring import Measured, measure
+from cts.fingerprint.observing import observe
+from cts.fingerprint.page import page
+from cts.fingerprint.record import BadFingerprint, Fingerprint, RowPrint, document, read
+from generators.property_rows import parse_row
+from tests.fingerprint.units import blocks_cut_toward_zero
+
+ROW = parse_row("2x2x2.f16.f16.f32.f32")
+
+
+def _measured(bits: int) -> Measured:
+    return measure(blocks_cut_toward_zero(2, bits), ROW, seed=7, elements=1500)
+
+
+def _fingerprint(measured: Measured) -> Fingerprint:
+    return Fingerprint("unit", "driver 1", (RowPrint(measured, infer(measured), observe(measured), measured.random.size),))
+
+
+@pytest.fixture(scope="module")
+def wide() -> Fingerprint:
+    return _fingerprint(_measured(25))
+
+
+@pytest.fixture(scope="module")
+def narrow() -> Fingerprint:
+    return _fingerprint(_measured(23))
+
+
+def _written(found: Fingerprint, path: Path, results: bool = True) -> Path:
+    path.write_text(json.dumps(document(found, results)))
+    return path
+
+
+def test_a_file_gives_the_same_fingerprint_again(wide: Fingerprint, tmp_path: Path) -> None:
+    (old,), (new,) = wide.rows, read(_written(wide, tmp_path / "f.json")).rows
+    assert (new.fit, new.elements, new.observed) == (old.fit, old.elements, old.observed)
+    for name in ("results", "random"):
+        np.testing.assert_array_equal(getattr(new.measured, name), getattr(old.measured, name))
+    for name in ("names", "a", "b", "c"):
+        np.testing.assert_array_equal(getattr(new.measured.probes, name), getattr(old.measured.probes, name))
+
+
+def test_results_in_a_file_give_the_same_model_again(wide: Fingerprint, tmp_path: Path) -> None:
+    (kept,) = read(_written(wide, tmp_path / "f.json")).rows
+    assert infer(kept.measured) == wide.rows[0].fit
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"format": 9, "recipe": 1, "device": "", "driver": "", "rows": []}'])
+def test_what_is_no_fingerprint_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "f.json").write_text(text)
+    with pytest.raises(BadFingerprint):
+        read(tmp_path / "f.json")
+
+
+@pytest.mark.parametrize("what", [{"shape": [1 << 40]}, {"data": "!"}, {"bytes": 3}])
+def test_an_array_of_another_size_is_refused(what: dict[str, object], wide: Fingerprint, tmp_path: Path) -> None:
+    changed = document(wide)
+    changed["rows"][0]["random"].update(what)
+    (tmp_path / "f.json").write_text(json.dumps(changed))
+    with pytest.raises(BadFingerprint):
+        read(tmp_path / "f.json")
+
+
+@pytest.mark.parametrize("what", [{"block": 0}, {"block": 3}, {"nan": -1}, {"alignment": 99}, {"partial": "s8"}, {"order": "none"}])
+def test_a_model_that_no_unit_has_is_refused(what: dict[str, object], wide: Fingerprint, tmp_path: Path) -> None:
+    changed = document(wide, results=False)
+    changed["rows"][0]["fit"]["model"].update(what)
+    (tmp_path / "f.json").write_text(json.dumps(changed))
+    with pytest.raises(BadFingerprint):
+        read(tmp_path / "f.json")
+
+
+def test_the_same_unit_has_no_differences(wide: Fingerprint) -> None:
+    assert not list(differences(wide, _fingerprint(_measured(25))))
+
+
+def test_another_alignment_differs_in_model_probes_and_results(wide: Fingerprint, narrow: Fingerprint) -> None:
+    found = "\n".join(differences(wide, narrow))
+    assert "alignment 25, then 23" in found
+    assert "probes: " in found
+    assert "random results" in found
+
+
+def test_rows_that_only_one_has_are_named(wide: Fingerprint) -> None:
+    nothing = replace(wide, rows=())
+    assert len(list(differences(wide, nothing))) == len(list(differences(nothing, wide))) == 1
+
+
+def test_an_expected_model_fits_the_same_unit(wide: Fingerprint, tmp_path: Path) -> None:
+    expected = read(_written(wide, tmp_path / "models.json", results=False))
+    assert not list(unexpected(expected, wide))
+
+
+def test_an_expected_model_notices_a_changed_unit(wide: Fingerprint, narrow: Fingerprint, tmp_path: Path) -> None:
+    expected = read(_written(wide, tmp_path / "models.json", results=False))
+    assert list(unexpected(expected, narrow))
+
+
+def test_an_expected_row_that_is_missing_is_noticed(wide: Fingerprint) -> None:
+    assert len(list(unexpected(wide, replace(wide, rows=())))) == 1
+
+
+def test_a_wrong_model_predicts_less(wide: Fingerprint) -> None:
+    (row,) = wide.rows
+    assert row.fit is not None
+    assert row.fit.model is not None
+    assert row.fit.random == 1
+    assert judge(replace(row.fit.model, alignment=24), row.measured).random < 1
+
+
+def test_the_ladder_shows_the_alignment(wide: Fingerprint) -> None:
+    assert any("c_large_last 2^-25" in text for text in observe(wide.rows[0].measured).values())
+
+
+def test_a_page_has_the_share_of_each_row(wide: Fingerprint) -> None:
+    assert "| 2x2x2.f16.f16.f32.f32 | 100 % |" in page(wide)

@@ -4,29 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Self
 
 from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.printable import printable_line
 from cts.verdict.codes import Code, is_within
 from cts.verdict.verdict import Verdict
-
-
-class Worded(StrEnum):
-    """An id for programs, with words for people.
-
-    Attributes:
-        words: what the id means. ``{front_end}`` is the front end of the failing module, ``{other}`` is the other one.
-    """
-
-    words: str
-
-    def __new__(cls, id_: str, words: str) -> Self:
-        """Make the member from its id and its meaning."""
-        made = str.__new__(cls, id_)
-        made._value_, made.words = id_, words
-        return made
+from cts.worded import Worded
 
 
 class Found(Worded):
@@ -52,7 +35,10 @@ FINISHES = FAILS | {Found.PASSES}
 
 
 class Step(Worded):
-    """The steps of an investigation, in order."""
+    """The steps of an investigation, in order.
+
+    In their words ``{front_end}`` is the front end of the failing module, and ``{other}`` is the other one.
+    """
 
     COMPILE = "compile", "the front end {front_end} makes the module"
     FIRST = "driver.1", "the driver, in a fresh process"

@@ -7,36 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 
-from cts.blame.evidence import FAILS, FINISHES, OPTIMISATIONS, Facts, Found, Step, Worded
+from cts.blame.evidence import FAILS, FINISHES, OPTIMISATIONS, Facts, Found, Step
 from cts.verdict.codes import Code, Reason, is_within
+from cts.verdict.fault import Confidence, Party
 from cts.verdict.verdict import Verdict
-
-
-class Party(Worded):
-    """Who may be at fault."""
-
-    DRIVER = "driver", "driver"
-    COMPILER = "compiler", "driver's compiler"
-    SUITE = "suite", "suite"
-    FRONT_END = "front_end", "glslang"
-    NOBODY = "nobody", "nobody"
-    UNKNOWN = "unknown", "unknown"
-
-
-class Confidence(StrEnum):
-    """How sure a conclusion is, the least sure first."""
-
-    POSSIBLE = "possible"
-    LIKELY = "likely"
-    CERTAIN = "certain"
-
-    def lowered(self, levels: int) -> Confidence:
-        """Return the confidence that is so many levels lower, or the lowest."""
-        order = list(Confidence)
-        return order[max(0, order.index(self) - levels)]
-
 
 When = Callable[[Facts], bool]
 

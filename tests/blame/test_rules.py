@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from cts.blame.evidence import Evidence, Facts, Found, Step
-from cts.blame.rules import DOUBTS, RULES, Confidence, Party, conclude
+from cts.blame.rules import DOUBTS, RULES, conclude
+from cts.verdict.fault import Confidence, Party
 from cts.verdict.verdict import Verdict
 
 PASSES, SAME, DIFFERS, NOT_RUN = Found.PASSES, Found.SAME, Found.DIFFERS, Found.NOT_RUN

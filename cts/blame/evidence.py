@@ -17,7 +17,8 @@ class Found(Worded):
 
     ``PASSES``: the case passes, or the module is valid. ``SAME``: the case fails as on the driver, with the same wrong bits. ``DIFFERS``:
     it fails in another way. ``UNDEFINED``: the module has undefined behaviour. ``REJECTED``: a validator or a compiler rejects it.
-    ``BROKEN``: the suite itself failed. ``NOT_RUN``: the step cannot run here; its text says why.
+    ``NOT_KNOWN``: a validator rejects it, but may be too old to know all that it has. ``BROKEN``: the suite itself failed. ``NOT_RUN``:
+    the step cannot run here; its text says why.
     """
 
     PASSES = "passes", "passes"
@@ -25,6 +26,7 @@ class Found(Worded):
     DIFFERS = "differs", "fails in another way"
     UNDEFINED = "undefined", "undefined behaviour"
     REJECTED = "rejected", "rejected"
+    NOT_KNOWN = "not_known", "not known to the validator"
     BROKEN = "broken", "error of the suite"
     NOT_RUN = "not_run", "not run"
 

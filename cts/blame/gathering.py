@@ -19,7 +19,7 @@ from cts.engine.session import Settings, open_holder
 from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.kinds.kernel import compile_module
 from cts.kinds.kind import one_line
-from cts.validators.spirv_val import SpirvVal
+from cts.validators.spirv_val import SpirvVal, is_unknown
 from cts.verdict.codes import Code, Reason, beginning
 from cts.verdict.effort import Budget, Effort
 from cts.verdict.failure import Failure, Fit, explanations
@@ -254,7 +254,9 @@ class _Search:
         spec = self._settings.spec
         if not isinstance(spec, DeviceSpec) or spec.kind != "vulkan":
             return Evidence(Step.VALIDATION, Found.NOT_RUN, "only Vulkan devices have a validation layer")
-        return self._on(Step.VALIDATION, self._bench.open(replace(self._settings, spec=replace(spec, validation=True))))
+        found = self._on(Step.VALIDATION, self._bench.open(replace(self._settings, spec=replace(spec, validation=True))))
+        # The layer has a SPIRV-Tools of its own.
+        return replace(found, found=Found.NOT_KNOWN) if found.found is Found.REJECTED and is_unknown(found.told) else found
 
     def _embedded(self, step: Step, front_end: FrontEnd) -> Evidence:
         if self._case.definition.kind is CaseKind.QUERY:
@@ -271,7 +273,8 @@ class _Search:
             answer = SpirvVal().validate(module)
         except (DeviceError, DeviceFailure) as error:
             return Evidence(Step.SPIRV_VAL, Found.NOT_RUN, one_line(str(error)))
-        return Evidence(Step.SPIRV_VAL, Found.PASSES if answer.accepted else Found.REJECTED, one_line(answer.message))
+        found = Found.PASSES if answer.accepted else Found.REJECTED if answer.knows else Found.NOT_KNOWN
+        return Evidence(Step.SPIRV_VAL, found, one_line(answer.message))
 
     def _optimised(self, step: Step, module: bytes) -> Evidence:
         try:

@@ -297,6 +297,12 @@ DOUBTS: tuple[Doubt, ...] = (
         "no validator judged the module",
     ),
     Doubt(
+        "old_validator",
+        1,
+        lambda facts: Found.NOT_KNOWN in (facts.of(Step.SPIRV_VAL), facts.of(Step.VALIDATION)),
+        "the validator does not know all that the module has, so it tells nothing about it",
+    ),
+    Doubt(
         "no_witness",
         1,
         lambda facts: (facts.has_wrong_values or is_within(facts.code, Code.FAIL_CALL)) and not _has_witness(facts),

@@ -91,6 +91,7 @@ WITNESSED = {"steps": CLEAN, "others": [("NVIDIA", PASSES)]}
 DOUBT_TABLE = {
     "no_second_reading": facts("crash.dispatch", {Step.SPIRV_VAL: PASSES}, Verdict.CRASH),
     "no_validator": facts("crash.dispatch", {Step.EMBEDDED: PASSES}, Verdict.CRASH),
+    "old_validator": facts(steps={**CLEAN, Step.SPIRV_VAL: Found.NOT_KNOWN}, others=[("NVIDIA", PASSES)]),
     "no_witness": facts(steps=CLEAN),
     "policy": facts(**WITNESSED, policy=True),
     "position": facts(**WITNESSED, position="F-1"),
@@ -107,6 +108,14 @@ def test_a_doubt_lowers_the_confidence(id_):
     assert [doubt.code for doubt in concluded.doubts] == [id_]
     levels = next(doubt.levels for doubt in DOUBTS if doubt.id == id_)
     assert concluded.confidence is (LIKELY if levels == 1 else POSSIBLE)
+
+
+@pytest.mark.parametrize("front_end", ["spirv", "glsl"])
+@pytest.mark.parametrize("step", [Step.SPIRV_VAL, Step.VALIDATION])
+def test_a_validator_that_does_not_know_the_module_blames_nobody(front_end, step):
+    concluded = conclude(facts(steps={**CLEAN, step: Found.NOT_KNOWN}, front_end=front_end))
+    assert concluded.party is DRIVER
+    assert "old_validator" in [doubt.code for doubt in concluded.doubts]
 
 
 def test_a_crash_is_the_drivers_fault_on_every_driver_that_crashes():

@@ -55,6 +55,8 @@ class Step(Worded):
     OPTIMISED = "optimised.O", "the module after 'spirv-opt -O' on the driver"
     SMALL = "optimised.Os", "the module after 'spirv-opt -Os' on the driver"
     LEGALISED = "optimised.legalised", "the module after 'spirv-opt --legalize-hlsl' on the driver"
+    HOST_COMMAND = "commands.host", "the same conversions by vkConvertCooperativeVectorMatrixNV on the driver"
+    DEVICE_COMMAND = "commands.device", "the same conversions by vkCmdConvertCooperativeVectorMatrixNV on the driver"
     OTHER_DEVICES = "devices", "other Vulkan devices of this machine"
     EXPLANATION = "explanation", "known defects that explain the results"
 
@@ -62,6 +64,9 @@ class Step(Worded):
 RUNS = (Step.FIRST, Step.SECOND, Step.THIRD)
 OPTIMISATIONS: Mapping[Step, str] = {Step.OPTIMISED: "-O", Step.SMALL: "-Os", Step.LEGALISED: "--legalize-hlsl"}
 """The steps that optimise the module, each with its option of spirv-opt."""
+
+COMMANDS: Mapping[Step, str] = {Step.HOST_COMMAND: "host", Step.DEVICE_COMMAND: "device"}
+"""The steps that convert layouts by one command, each with its label of the parameter ``commands``."""
 
 VALUES = (Code.FAIL_VALUE, Code.FAIL_UNWRITTEN, Code.FAIL_PADDING, Code.FAIL_STRAY_WRITE, Code.FAIL_PROPERTY, Code.FAIL_CONVERSION)
 """The codes of failures that rest on values that this suite expects."""

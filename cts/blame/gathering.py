@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cts.blame.evidence import OPTIMISATIONS, RUNS, Evidence, Facts, Found, Step
+from cts.blame.evidence import COMMANDS, OPTIMISATIONS, RUNS, Evidence, Facts, Found, Step
 from cts.blame.spirv_opt import optimised
 from cts.devices.device import Device, DeviceError, DeviceFailure, Finding
 from cts.devices.holder import DeviceHolder
@@ -231,6 +232,8 @@ class _Search:
                 yield self._form(Step.OTHER_FRONT_END, self._bench.open(self._settings), other)
                 yield self._embedded(Step.EMBEDDED_OTHER_FRONT_END, other)
             yield from (self._optimised(step, module) for step in OPTIMISATIONS)
+        if self._case.definition.kind is CaseKind.CONVERSION:
+            yield from self._other_commands()
         yield from self._on_others()
 
     def _on(self, step: Step, holder: DeviceHolder, front_end: FrontEnd | None = None, case: Case | None = None) -> Evidence:
@@ -289,10 +292,21 @@ class _Search:
 
         return self._form(step, DeviceHolder(rewriting))
 
-    def _form(self, step: Step, holder: DeviceHolder, front_end: FrontEnd | None = None) -> Evidence:
-        """Judge another module of the program on the driver. It passes only if it passes twice, since the failure may be rare."""
-        first = self._on(step, holder, front_end)
-        return self._on(step, holder, front_end) if first.found is Found.PASSES else first
+    def _other_commands(self) -> Iterator[Evidence]:
+        """Judge the same conversions by each command alone, if this is another case."""
+        rest = re.sub(r"/commands:\w+", "", self._case.id).removesuffix("]")
+        for step, label in COMMANDS.items():
+            case = find_case(self._bench.casebook, f"{rest}/commands:{label}]")
+            if case.id != self._case.id:
+                yield self._form(step, self._bench.open(self._settings), case=case)
+
+    def _form(self, step: Step, holder: DeviceHolder, front_end: FrontEnd | None = None, case: Case | None = None) -> Evidence:
+        """Judge another module of the program, or another case, on the driver.
+
+        It passes only if it passes twice, since the failure may be rare.
+        """
+        first = self._on(step, holder, front_end, case)
+        return self._on(step, holder, front_end, case) if first.found is Found.PASSES else first
 
     def _on_others(self) -> Iterator[Evidence]:
         others = self._bench.others(self._settings)

@@ -68,6 +68,8 @@ RULE_TABLE = [
     ("compiler_breaks", COMPILER, LIKELY, facts("fail.call.pipeline", CLEAN)),
     ("driver_breaks", DRIVER, CERTAIN, facts("crash.dispatch", CLEAN, Verdict.CRASH)),
     ("driver_breaks", DRIVER, CERTAIN, facts("device_lost.dispatch", {**CLEAN, Step.EMBEDDED: DIFFERS}, Verdict.DEVICE_LOST)),
+    ("form_of_command", DRIVER, CERTAIN, facts(steps={**CLEAN, Step.HOST_COMMAND: PASSES, Step.DEVICE_COMMAND: SAME})),
+    ("wrong_code", COMPILER, LIKELY, facts(steps=CLEAN, others=[("NVIDIA", PASSES)], modelled=True)),
     ("wrong_values", DRIVER, LIKELY, facts(steps=CLEAN)),
     ("wrong_values", DRIVER, LIKELY, facts(steps={**CLEAN, Step.EXPLANATION: SAME})),
     ("wrong_values", DRIVER, CERTAIN, facts(steps=CLEAN, others=[("NVIDIA", PASSES)])),

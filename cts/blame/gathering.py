@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -294,9 +293,10 @@ class _Search:
 
     def _other_commands(self) -> Iterator[Evidence]:
         """Judge the same conversions by each command alone, if this is another case."""
-        rest = re.sub(r"/commands:\w+", "", self._case.id).removesuffix("]")
+        family, _, labels = self._case.id.removesuffix("]").partition("[")
+        rest = [label for label in labels.split("/") if label and not label.startswith("commands:")]
         for step, label in COMMANDS.items():
-            case = find_case(self._bench.casebook, f"{rest}/commands:{label}]")
+            case = find_case(self._bench.casebook, f"{family}[{'/'.join([*rest, f'commands:{label}'])}]")
             if case.id != self._case.id:
                 yield self._form(step, self._bench.open(self._settings), case=case)
 

@@ -14,6 +14,7 @@ from cts.engine.plan import checked_settings
 from generators.casebook import find_case
 from tests.suite import casebook
 
+ONE_COMMAND = "vector_layout_conversion[types:s8.s8.s8/layouts:row-row-row/commands:device]"
 CASE = "vector_layout_conversion[types:f16.e4m3.f16/layouts:row-training-column/size:13x7/commands:alternate]"
 
 
@@ -32,11 +33,21 @@ class WrongOnTheDevice(EmbeddedDevice):
         return replace(answer, destination=memory)
 
 
-def test_a_conversion_is_tried_by_each_command_alone():
+def investigated(id_):
     options = dict.fromkeys(("tier", "front_end", "validation", "embedded_mapping", "isolation", "step_timeout"))
     settings = checked_settings({"device": "embedded:universal", **options})
     bench = Bench(settings, casebook(), lambda _: DeviceHolder(lambda: WrongOnTheDevice(load_profile("universal"))), lambda _: ())
-    found = investigate(find_case(casebook(), CASE), bench).facts
+    return investigate(find_case(casebook(), id_), bench).facts
+
+
+def test_a_conversion_is_tried_by_each_command_alone():
+    found = investigated(CASE)
     assert (found.of(Step.HOST_COMMAND), found.of(Step.EMBEDDED)) == (Found.PASSES, Found.PASSES)
     assert found.of(Step.DEVICE_COMMAND) in (Found.SAME, Found.DIFFERS)
     assert conclude(found).rule == "form_of_command"
+
+
+def test_the_case_itself_is_not_tried_again():
+    found = investigated(ONE_COMMAND)
+    assert found.of(Step.HOST_COMMAND) is Found.PASSES
+    assert Step.DEVICE_COMMAND not in [one.step for one in found.evidence]

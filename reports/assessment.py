@@ -7,35 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from types import MappingProxyType
 
 from cts.verdict.codes import Code, is_within
 from cts.verdict.failure import UNWRITTEN, EnvelopeBounds, Mismatch, WrongElement
+from cts.verdict.fault import Confidence, Party
 from cts.verdict.verdict import CaseResult, Verdict
 from reports.formats import count
 from reports.summary import COMPILING
-
-
-class Party(StrEnum):
-    """Who is probably at fault."""
-
-    DRIVER = "the driver or its device"
-    VALIDATOR = "the validator"
-    COMPILERS = "the driver, or the compiler of GLSL that made the module"
-    SUITE = "this suite"
-    NOBODY = "nobody: no rule is broken"
-    UNKNOWN = "not known"
-
-
-class Sure(StrEnum):
-    """How sure that is."""
-
-    PROVED = "shown before"
-    LIKELY = "likely"
-    READING = "depends on this suite's reading of the text"
-    POLICY = "depends on this suite's error bound"
-    OPEN = "open"
 
 
 @dataclass(frozen=True)
@@ -44,14 +23,14 @@ class Assessment:
 
     Attributes:
         what: what is wrong, one sentence.
-        party, sure: who is probably at fault, and how sure that is.
+        party, confidence: who is probably at fault, and how sure that is.
         because: why, one sentence.
         requirement, position: ids of the requirement that the first failure breaks, and of the position on which it depends; may be empty.
     """
 
     what: str
     party: Party
-    sure: Sure
+    confidence: Confidence
     because: str
     requirement: str = ""
     position: str = ""
@@ -62,16 +41,18 @@ _FAR = 4
 
 _ONE_JUDGE = "nothing outside of this suite was asked whether the answer is right"
 
-_OTHERS: Mapping[Verdict, tuple[Party, Sure, str]] = MappingProxyType(
+_CERTAIN, _LIKELY, _POSSIBLE = Confidence.CERTAIN, Confidence.LIKELY, Confidence.POSSIBLE
+
+_OTHERS: Mapping[Verdict, tuple[Party, Confidence, str]] = MappingProxyType(
     {
-        Verdict.CRASH: (Party.DRIVER, Sure.LIKELY, "no valid shader may crash its driver"),
-        Verdict.DEVICE_LOST: (Party.DRIVER, Sure.LIKELY, "no valid shader may lose its device"),
-        Verdict.TIMEOUT: (Party.DRIVER, Sure.OPEN, "the kernel ends on a correct device; a longer --step-timeout tells slow from stuck"),
-        Verdict.FLAKY: (Party.UNKNOWN, Sure.OPEN, "two runs alone, with the same module and data, ended differently"),
-        Verdict.RESOURCE_ERROR: (Party.NOBODY, Sure.OPEN, "a device may have too little memory for a case"),
-        Verdict.ERROR: (Party.SUITE, Sure.LIKELY, "the suite failed before or after the device did its part"),
-        Verdict.UNEXPECTED_PASS: (Party.SUITE, Sure.LIKELY, "the list of known failures says that this case fails"),
-        Verdict.QUALITY_WARNING: (Party.NOBODY, Sure.READING, "the specification permits what came back"),
+        Verdict.CRASH: (Party.DRIVER, _LIKELY, "no valid shader may crash its driver"),
+        Verdict.DEVICE_LOST: (Party.DRIVER, _LIKELY, "no valid shader may lose its device"),
+        Verdict.TIMEOUT: (Party.DRIVER, _POSSIBLE, "the kernel ends on a correct device; a longer --step-timeout tells slow from stuck"),
+        Verdict.FLAKY: (Party.UNKNOWN, _POSSIBLE, "two runs alone, with the same module and data, ended differently"),
+        Verdict.RESOURCE_ERROR: (Party.NOBODY, _LIKELY, "a device may have too little memory for a case"),
+        Verdict.ERROR: (Party.SUITE, _LIKELY, "the suite failed before or after the device did its part"),
+        Verdict.UNEXPECTED_PASS: (Party.SUITE, _LIKELY, "the list of known failures says that this case fails"),
+        Verdict.QUALITY_WARNING: (Party.NOBODY, _CERTAIN, "the specification permits what came back"),
     }
 )
 
@@ -80,8 +61,8 @@ def assessment(result: CaseResult) -> Assessment:
     """Return what is wrong in a case that neither passed nor lacked support."""
     first = result.failures[0].mismatch if result.failures else None
     what = _what(result, first) if first is not None else result.reason or "The journal gives no reason"
-    party, sure, because = _fault(result, first)
-    return Assessment(what, party, sure, because, first.requirement if first else "", first.position if first else "")
+    party, confidence, because = _fault(result, first)
+    return Assessment(what, party, confidence, because, first.requirement if first else "", first.position if first else "")
 
 
 def _what(result: CaseResult, first: Mismatch) -> str:
@@ -104,39 +85,48 @@ def _what(result: CaseResult, first: Mismatch) -> str:
     return said
 
 
-def _fault(result: CaseResult, first: Mismatch | None) -> tuple[Party, Sure, str]:
-    if result.verdict is Verdict.TIMEOUT and result.step == COMPILING:
-        return Party.NOBODY, Sure.OPEN, "a driver may take long to compile; no rule limits it"
+def _fault(result: CaseResult, first: Mismatch | None) -> tuple[Party, Confidence, str]:
     if result.verdict is Verdict.KNOWN_FAIL:
-        party = Party.VALIDATOR if is_of_a_validator(result) else Party.DRIVER
-        return party, Sure.PROVED, f"its list of known failures explains it: {result.known}"
+        party = Party.VALIDATOR if is_of_a_validator(result) else _driver(result)
+        return party, _CERTAIN, f"its list of known failures explains it: {result.known}"
+    if result.verdict is Verdict.TIMEOUT and result.step == COMPILING:
+        return Party.COMPILER, _POSSIBLE, "it does not finish within the limit; no rule bounds this time"
+    if result.verdict in (Verdict.CRASH, Verdict.DEVICE_LOST):
+        return _driver(result), *_OTHERS[result.verdict][1:]
     if result.verdict is not Verdict.FAIL:
-        return _OTHERS.get(result.verdict, (Party.UNKNOWN, Sure.OPEN, "this version of the suite does not know the verdict"))
+        return _OTHERS.get(result.verdict, (Party.UNKNOWN, _POSSIBLE, "this version of the suite does not know the verdict"))
     if is_within(result.code, Code.FAIL_MESSAGE):
-        return (
-            Party.UNKNOWN,
-            Sure.OPEN,
-            "the validator rejects the module for another rule, or its message has changed",
-        )
+        return Party.UNKNOWN, _POSSIBLE, "the validator rejects the module for another rule, or its message has changed"
     if is_of_a_validator(result):
-        return Party.VALIDATOR, Sure.READING, _ONE_JUDGE
-    party = Party.DRIVER if result.front_end in ("", "spirv") else Party.COMPILERS
+        return Party.VALIDATOR, _POSSIBLE, _ONE_JUDGE
+    confidence, because = _sure(result, first)
+    if result.front_end == "glsl":
+        return _driver(result), _POSSIBLE, f"{because}; but glslang made the module, and may have made it wrongly"
+    return _driver(result), confidence, because
+
+
+def _driver(result: CaseResult) -> Party:
+    return Party.COMPILER if result.step == COMPILING else Party.DRIVER
+
+
+def _sure(result: CaseResult, first: Mismatch | None) -> tuple[Confidence, str]:
+    """Return how sure it is that a driver is at fault that failed a call or gave wrong results, and why."""
     if is_within(result.code, Code.FAIL_CALL):
-        return party, Sure.LIKELY, "a valid call must succeed"
+        return _LIKELY, "a valid call must succeed"
     if first is None:
-        return party, Sure.READING, _ONE_JUDGE
+        return _POSSIBLE, _ONE_JUDGE
     if first.kind == UNWRITTEN:
-        return party, Sure.LIKELY, "the shader stores there, and the bits are still the ones from before"
+        return _LIKELY, "the shader stores there, and the bits are still the ones from before"
     bounded = [element for element in first.elements if isinstance(element.bounds, EnvelopeBounds)]
     if bounded and any(map(_is_far, bounded)):
-        return party, Sure.LIKELY, f"some values are off by more than {_FAR} times the suite's error bound"
+        return _LIKELY, f"some values are off by more than {_FAR} times the suite's error bound"
     if bounded:
-        return party, Sure.POLICY, "the specification gives no bound for the error of these values"
+        return _POSSIBLE, "the specification gives no bound for the error of these values"
     if first.position:
-        return party, Sure.READING, f"{first.position} chooses between readings of the text"
+        return _POSSIBLE, f"{first.position} chooses between readings of the text"
     if first.matrix is None:
-        return party, Sure.LIKELY, "no instruction of the shader writes there"
-    return party, Sure.LIKELY, "these values are exact: neither rounding nor the order of operations can change them"
+        return _LIKELY, "no instruction of the shader writes there"
+    return _LIKELY, "these values are exact: neither rounding nor the order of operations can change them"
 
 
 def _is_far(element: WrongElement) -> bool:

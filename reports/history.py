@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from cts.journal.journal import PACKED, RESULTS
 from cts.journal.outline import Outline
-from cts.verdict.verdict import Verdict
+from cts.verdict.verdict import ENDED_WELL, Verdict
 from generators.errors import CtsError
 from reports.comparison.runs import names, read_run
 from reports.verdicts import WORDING
@@ -56,6 +57,19 @@ class Ended:
 
 
 @dataclass(frozen=True)
+class Broke:
+    """Where a case broke that has failed since, on one device with one front end.
+
+    Attributes:
+        last_good: the last run in which it ended well; None if there is none.
+        first_bad: the first run after that in which it did not.
+    """
+
+    last_good: PastRun | None
+    first_bad: PastRun
+
+
+@dataclass(frozen=True)
 class History:
     """The runs of a folder.
 
@@ -70,6 +84,17 @@ class History:
     def of(self, id_: str) -> tuple[Ended, ...]:
         """Return the runs that judged a case, oldest first."""
         return tuple(Ended(run, end) for run, end in zip(self.runs, self.ends.get(id_, ()), strict=False) if end is not None)
+
+    def broke(self, id_: str) -> Iterator[Broke]:
+        """Yield where a case broke, for each device and front end with which it fails now. Runs that did not support it do not count."""
+        runs: dict[tuple[str, str], list[Ended]] = {}
+        for ended in self.of(id_):
+            if ended.end.verdict is not Verdict.NOT_SUPPORTED:
+                runs.setdefault((ended.run.facts["device"], ended.run.facts["front_end"]), []).append(ended)
+        for each in runs.values():
+            bad = list(takewhile(lambda ended: ended.end.verdict not in ENDED_WELL, reversed(each)))
+            if bad:
+                yield Broke(each[-len(bad) - 1].run if len(bad) < len(each) else None, bad[-1].run)
 
     def changed(self) -> Iterator[str]:
         """Yield in order the ids of the cases whose outcome differs between the runs that judged them."""

@@ -10,7 +10,7 @@ from cts.engine.tally import phrase
 from cts.journal.atomic import write_text
 from generators.errors import CtsError
 from reports.formats import count
-from reports.history import End, History, read_history
+from reports.history import Broke, End, History, PastRun, read_history
 from reports.history_page import history_page
 from reports.verdicts import WORDING
 
@@ -55,8 +55,19 @@ def _lines(history: History, expression: KeywordExpression, listed: int) -> Iter
     yield f"{count(len(found), 'case')} of {count(len(history.ends), 'case')} {which}; one mark for each run: {_legend(history)}"
     for id_ in found[:listed]:
         yield f"  {''.join(_mark(end) for end in history.ends[id_])}  {id_}"
+        yield from (f"  {' ' * len(history.runs)}  {_broke(one)}" for one in history.broke(id_) if one.last_good is not None)
     if len(found) > listed:
         yield f"  and {len(found) - listed:,} more: --cases N names more, --html FILE has all"
+
+
+def _broke(broke: Broke) -> str:
+    assert broke.last_good is not None, "a case that never passed did not break"
+    return f"first bad: {_named(broke.first_bad)}; last good: {_named(broke.last_good)}"
+
+
+def _named(run: PastRun) -> str:
+    facts = run.facts
+    return f"{run.name} ({', '.join(filter(None, (facts['driver'] or facts['device'], facts['suite_version'])))})"
 
 
 def _mark(end: End | None) -> str:

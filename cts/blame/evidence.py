@@ -4,29 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Self
 
 from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.printable import printable_line
 from cts.verdict.codes import Code, is_within
 from cts.verdict.verdict import Verdict
-
-
-class Worded(StrEnum):
-    """An id for programs, with words for people.
-
-    Attributes:
-        words: what the id means. ``{front_end}`` is the front end of the failing module, ``{other}`` is the other one.
-    """
-
-    words: str
-
-    def __new__(cls, id_: str, words: str) -> Self:
-        """Make the member from its id and its meaning."""
-        made = str.__new__(cls, id_)
-        made._value_, made.words = id_, words
-        return made
+from cts.worded import Worded
 
 
 class Found(Worded):
@@ -34,7 +17,8 @@ class Found(Worded):
 
     ``PASSES``: the case passes, or the module is valid. ``SAME``: the case fails as on the driver, with the same wrong bits. ``DIFFERS``:
     it fails in another way. ``UNDEFINED``: the module has undefined behaviour. ``REJECTED``: a validator or a compiler rejects it.
-    ``BROKEN``: the suite itself failed. ``NOT_RUN``: the step cannot run here; its text says why.
+    ``NOT_KNOWN``: a validator rejects it, but may be too old to know all that it has. ``BROKEN``: the suite itself failed. ``NOT_RUN``:
+    the step cannot run here; its text says why.
     """
 
     PASSES = "passes", "passes"
@@ -42,6 +26,7 @@ class Found(Worded):
     DIFFERS = "differs", "fails in another way"
     UNDEFINED = "undefined", "undefined behaviour"
     REJECTED = "rejected", "rejected"
+    NOT_KNOWN = "not_known", "not known to the validator"
     BROKEN = "broken", "error of the suite"
     NOT_RUN = "not_run", "not run"
 
@@ -52,7 +37,10 @@ FINISHES = FAILS | {Found.PASSES}
 
 
 class Step(Worded):
-    """The steps of an investigation, in order."""
+    """The steps of an investigation, in order.
+
+    In their words ``{front_end}`` is the front end of the failing module, and ``{other}`` is the other one.
+    """
 
     COMPILE = "compile", "the front end {front_end} makes the module"
     FIRST = "driver.1", "the driver, in a fresh process"
@@ -67,6 +55,8 @@ class Step(Worded):
     OPTIMISED = "optimised.O", "the module after 'spirv-opt -O' on the driver"
     SMALL = "optimised.Os", "the module after 'spirv-opt -Os' on the driver"
     LEGALISED = "optimised.legalised", "the module after 'spirv-opt --legalize-hlsl' on the driver"
+    HOST_COMMAND = "commands.host", "the same conversions by vkConvertCooperativeVectorMatrixNV on the driver"
+    DEVICE_COMMAND = "commands.device", "the same conversions by vkCmdConvertCooperativeVectorMatrixNV on the driver"
     OTHER_DEVICES = "devices", "other Vulkan devices of this machine"
     EXPLANATION = "explanation", "known defects that explain the results"
 
@@ -74,6 +64,9 @@ class Step(Worded):
 RUNS = (Step.FIRST, Step.SECOND, Step.THIRD)
 OPTIMISATIONS: Mapping[Step, str] = {Step.OPTIMISED: "-O", Step.SMALL: "-Os", Step.LEGALISED: "--legalize-hlsl"}
 """The steps that optimise the module, each with its option of spirv-opt."""
+
+COMMANDS: Mapping[Step, str] = {Step.HOST_COMMAND: "host", Step.DEVICE_COMMAND: "device"}
+"""The steps that convert layouts by one command, each with its label of the parameter ``commands``."""
 
 VALUES = (Code.FAIL_VALUE, Code.FAIL_UNWRITTEN, Code.FAIL_PADDING, Code.FAIL_STRAY_WRITE, Code.FAIL_PROPERTY, Code.FAIL_CONVERSION)
 """The codes of failures that rest on values that this suite expects."""

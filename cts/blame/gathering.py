@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cts.blame.evidence import OPTIMISATIONS, RUNS, Evidence, Facts, Found, Step
+from cts.blame.evidence import COMMANDS, OPTIMISATIONS, RUNS, Evidence, Facts, Found, Step
 from cts.blame.spirv_opt import optimised
 from cts.devices.device import Device, DeviceError, DeviceFailure, Finding
 from cts.devices.holder import DeviceHolder
@@ -19,7 +19,7 @@ from cts.engine.session import Settings, open_holder
 from cts.front_ends import FRONT_ENDS, FrontEnd
 from cts.kinds.kernel import compile_module
 from cts.kinds.kind import one_line
-from cts.validators.spirv_val import SpirvVal
+from cts.validators.spirv_val import SpirvVal, is_unknown
 from cts.verdict.codes import Code, Reason, beginning
 from cts.verdict.effort import Budget, Effort
 from cts.verdict.failure import Failure, Fit, explanations
@@ -231,6 +231,8 @@ class _Search:
                 yield self._form(Step.OTHER_FRONT_END, self._bench.open(self._settings), other)
                 yield self._embedded(Step.EMBEDDED_OTHER_FRONT_END, other)
             yield from (self._optimised(step, module) for step in OPTIMISATIONS)
+        if self._case.definition.kind is CaseKind.CONVERSION:
+            yield from self._other_commands()
         yield from self._on_others()
 
     def _on(self, step: Step, holder: DeviceHolder, front_end: FrontEnd | None = None, case: Case | None = None) -> Evidence:
@@ -254,7 +256,9 @@ class _Search:
         spec = self._settings.spec
         if not isinstance(spec, DeviceSpec) or spec.kind != "vulkan":
             return Evidence(Step.VALIDATION, Found.NOT_RUN, "only Vulkan devices have a validation layer")
-        return self._on(Step.VALIDATION, self._bench.open(replace(self._settings, spec=replace(spec, validation=True))))
+        found = self._on(Step.VALIDATION, self._bench.open(replace(self._settings, spec=replace(spec, validation=True))))
+        # The layer has a SPIRV-Tools of its own.
+        return replace(found, found=Found.NOT_KNOWN) if found.found is Found.REJECTED and is_unknown(found.told) else found
 
     def _embedded(self, step: Step, front_end: FrontEnd) -> Evidence:
         if self._case.definition.kind is CaseKind.QUERY:
@@ -271,7 +275,8 @@ class _Search:
             answer = SpirvVal().validate(module)
         except (DeviceError, DeviceFailure) as error:
             return Evidence(Step.SPIRV_VAL, Found.NOT_RUN, one_line(str(error)))
-        return Evidence(Step.SPIRV_VAL, Found.PASSES if answer.accepted else Found.REJECTED, one_line(answer.message))
+        found = Found.PASSES if answer.accepted else Found.REJECTED if answer.knows else Found.NOT_KNOWN
+        return Evidence(Step.SPIRV_VAL, found, one_line(answer.message))
 
     def _optimised(self, step: Step, module: bytes) -> Evidence:
         try:
@@ -286,10 +291,22 @@ class _Search:
 
         return self._form(step, DeviceHolder(rewriting))
 
-    def _form(self, step: Step, holder: DeviceHolder, front_end: FrontEnd | None = None) -> Evidence:
-        """Judge another module of the program on the driver. It passes only if it passes twice, since the failure may be rare."""
-        first = self._on(step, holder, front_end)
-        return self._on(step, holder, front_end) if first.found is Found.PASSES else first
+    def _other_commands(self) -> Iterator[Evidence]:
+        """Judge the same conversions by each command alone, if this is another case."""
+        family, _, labels = self._case.id.removesuffix("]").partition("[")
+        rest = [label for label in labels.split("/") if label and not label.startswith("commands:")]
+        for step, label in COMMANDS.items():
+            case = find_case(self._bench.casebook, f"{family}[{'/'.join([*rest, f'commands:{label}'])}]")
+            if case.id != self._case.id:
+                yield self._form(step, self._bench.open(self._settings), case=case)
+
+    def _form(self, step: Step, holder: DeviceHolder, front_end: FrontEnd | None = None, case: Case | None = None) -> Evidence:
+        """Judge another module of the program, or another case, on the driver.
+
+        It passes only if it passes twice, since the failure may be rare.
+        """
+        first = self._on(step, holder, front_end, case)
+        return self._on(step, holder, front_end, case) if first.found is Found.PASSES else first
 
     def _on_others(self) -> Iterator[Evidence]:
         others = self._bench.others(self._settings)

@@ -16,7 +16,7 @@ from generators.errors import CannotWrite
 FILE = "blame.jsonl"
 """The file of records in a report directory."""
 
-_TOLD = 110
+_TOLD = 160
 """The most characters of details in a table."""
 
 
@@ -44,7 +44,8 @@ class Blame:
         failure = next((one for one in self.facts.evidence if one.found is Found.SAME), None)
         for one in self.facts.evidence:
             what = one.device or one.step.words.format(front_end=self.facts.front_end, other=self.facts.other)
-            yield what, f"fails: {_cut(one.told)}" if one is failure else _ended(one)
+            shared = f", with code of this driver ({one.origin})" if one.device and one.origin == self.facts.origin else ""
+            yield f"{what}{shared}", f"fails: {_cut(one.told)}" if one is failure else _ended(one)
 
 
 def blame(result: CaseResult, facts: Facts) -> Blame:

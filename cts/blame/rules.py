@@ -7,36 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 
-from cts.blame.evidence import FAILS, FINISHES, OPTIMISATIONS, Facts, Found, Step, Worded
+from cts.blame.evidence import COMMANDS, FAILS, FINISHES, OPTIMISATIONS, Facts, Found, Step
 from cts.verdict.codes import Code, Reason, is_within
+from cts.verdict.fault import Confidence, Party
 from cts.verdict.verdict import Verdict
-
-
-class Party(Worded):
-    """Who may be at fault."""
-
-    DRIVER = "driver", "driver"
-    COMPILER = "compiler", "driver's compiler"
-    SUITE = "suite", "suite"
-    FRONT_END = "front_end", "glslang"
-    NOBODY = "nobody", "nobody"
-    UNKNOWN = "unknown", "unknown"
-
-
-class Confidence(StrEnum):
-    """How sure a conclusion is, the least sure first."""
-
-    POSSIBLE = "possible"
-    LIKELY = "likely"
-    CERTAIN = "certain"
-
-    def lowered(self, levels: int) -> Confidence:
-        """Return the confidence that is so many levels lower, or the lowest."""
-        order = list(Confidence)
-        return order[max(0, order.index(self) - levels)]
-
 
 When = Callable[[Facts], bool]
 
@@ -103,8 +78,8 @@ def _is_rejected(facts: Facts) -> bool:
 
 
 def _passing_forms(facts: Facts) -> list[Step]:
-    """Return the steps in which the driver passes with the same program in another module."""
-    return [step for step in (Step.OTHER_FRONT_END, *OPTIMISATIONS) if facts.of(step) is Found.PASSES]
+    """Return the steps in which the driver passes with the same program in another module, or the same conversions by another command."""
+    return [step for step in (Step.OTHER_FRONT_END, *OPTIMISATIONS, *COMMANDS) if facts.of(step) is Found.PASSES]
 
 
 def _independent(facts: Facts) -> bool:
@@ -272,6 +247,14 @@ RULES: tuple[Rule, ...] = (
         doubted=True,
     ),
     Rule(
+        "form_of_command",
+        Party.DRIVER,
+        _CERTAIN,
+        lambda facts: _is_drivers(facts) and any(step in COMMANDS for step in _passing_forms(facts)),
+        "{valid}, and the driver passes with the same conversions by one command ({forms}): the two commands do not do the same.",
+        doubted=True,
+    ),
+    Rule(
         "form_of_module",
         Party.COMPILER,
         _CERTAIN,
@@ -293,6 +276,15 @@ RULES: tuple[Rule, ...] = (
         _CERTAIN,
         lambda facts: _is_drivers(facts) and not facts.has_wrong_values,
         "{valid}, but the driver does not run it to its end: the driver is wrong.",
+        doubted=True,
+    ),
+    Rule(
+        "wrong_code",
+        Party.COMPILER,
+        _CERTAIN,
+        lambda facts: _is_drivers(facts) and facts.modelled,
+        "{valid}, and the suite's two readings of the case agree, but the code that the driver's compiler makes gives other values: the "
+        "compiler is wrong.",
         doubted=True,
     ),
     Rule(
@@ -322,10 +314,16 @@ DOUBTS: tuple[Doubt, ...] = (
         "no validator judged the module",
     ),
     Doubt(
+        "old_validator",
+        1,
+        lambda facts: Found.NOT_KNOWN in (facts.of(Step.SPIRV_VAL), facts.of(Step.VALIDATION)),
+        "the validator does not know all that the module has, so it tells nothing about it",
+    ),
+    Doubt(
         "no_witness",
         1,
         lambda facts: (facts.has_wrong_values or is_within(facts.code, Code.FAIL_CALL)) and not _has_witness(facts),
-        "no other driver and no other module of the program gives the expected results",
+        "nothing else here gives the expected results: no other driver, module of the program or command",
     ),
     Doubt("policy", 1, lambda facts: facts.has_wrong_values and facts.policy, "the bound of these values is a policy of the suite"),
     Doubt("position", 1, lambda facts: bool(facts.position), "a position of the suite chooses this reading of the text"),
@@ -341,7 +339,12 @@ DOUBTS: tuple[Doubt, ...] = (
 )
 """The reasons to be less sure that the driver is at fault."""
 
-FORMS = {Step.OTHER_FRONT_END: "front end {other}", **{step: f"spirv-opt {option}" for step, option in OPTIMISATIONS.items()}}
+FORMS = {
+    Step.OTHER_FRONT_END: "front end {other}",
+    **{step: f"spirv-opt {option}" for step, option in OPTIMISATIONS.items()},
+    Step.HOST_COMMAND: "vkConvertCooperativeVectorMatrixNV",
+    Step.DEVICE_COMMAND: "vkCmdConvertCooperativeVectorMatrixNV",
+}
 
 
 def conclude(facts: Facts) -> Conclusion:

@@ -14,10 +14,11 @@ from cts.blame.report import Blame, blame, document, lines, markdown
 from cts.blame.report import add as add_record
 from cts.commands.context import casebook, root
 from cts.commands.options import add
+from cts.devices.device import DeviceDescription
 from cts.engine.control import PLAIN
 from cts.engine.plan import checked_settings
 from cts.kinds.table import KINDS
-from cts.repro.folder import README, add_blame, add_result
+from cts.repro.folder import README, add_blame, add_device, add_result
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, load_case
 from generators.errors import CtsError
@@ -60,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     if options.report_dir is not None:
         add_record(options.report_dir, record)
     if options.out is not None:
-        _write(options.out, case, investigation.result, record)
+        _write(options.out, case, settings.description, investigation.result, record)
     return 0
 
 
@@ -68,9 +69,10 @@ def _show(found: Evidence) -> None:
     print(f"{found.device or found.step}: {found.found.words}", file=sys.stderr, flush=True)
 
 
-def _write(folder: Path, case: Case, result: CaseResult, record: Blame) -> None:
+def _write(folder: Path, case: Case, device: DeviceDescription, result: CaseResult, record: Blame) -> None:
     """Write the folder of the reproduction, with the failure and the evidence."""
     KINDS[case.definition.kind].reproduce(case, folder, record.facts.front_end)
+    add_device(folder, device)
     add_result(folder, result)
     add_blame(folder, document(record), markdown(record))
     print(folder / README, file=sys.stderr)

@@ -25,7 +25,7 @@ from cts.minimise.ending import BAD, Ending, ending_of
 from cts.minimise.search import Budget
 from cts.minimise.walk import SAYS_NOTHING, Finding, Part, Smallest, Walk
 from cts.printable import printable_path
-from cts.repro.folder import README
+from cts.repro.folder import README, add_device
 from generators.casebook import Case, CaseKind, load_case
 from generators.errors import CtsError
 
@@ -168,6 +168,7 @@ def _write(folder: Path, smallest: Smallest, left: Fewest | None, settings: Sett
         plan = left.arrangement
         again = Again(f"cts minimise '{case.id}' --device DEVICE", "finding this dispatch once more")
         write_arrangement(case.id, again, left.program, plan, folder, settings.front_end, Grounds(rules(case, plan), case.disputed))
+    add_device(folder, settings.description)
     print(folder / README)
     for line in next_steps(folder):
         print(line)

@@ -22,7 +22,7 @@ from cts.kinds.kernel_reproduction import write_outcomes
 from cts.kinds.table import KINDS
 from cts.printable import printable_path
 from cts.repro.bisection import BISECTION
-from cts.repro.folder import README, RESULT, add_result
+from cts.repro.folder import README, RESULT, add_device, add_result
 from cts.repro.program_files import COMPILE, PROGRAM
 from cts.verdict.codes import Reason
 from cts.verdict.known_failures import known_failures
@@ -109,6 +109,7 @@ def run(options: argparse.Namespace) -> int:
             write_outcomes(folder, arrange(build(case)), outcomes)
     except OSError as error:
         raise CtsError(f"cannot write {folder}: {error.strerror}; name another folder") from error
+    add_device(folder, settings.description)
     add_result(folder, result)
     why = f" ({result.code}): {result.reason}" if result.code else ""
     print(f"{result.verdict} on {result.device}{why}")

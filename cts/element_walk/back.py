@@ -13,6 +13,7 @@ from cts.element_walk.recording import Loaded, Performed
 from cts.element_walk.steps import Step
 from cts.verdict.elements import words
 from cts.verdict.expected import Placed
+from generators.program.arrays import ArrayStore
 from generators.program.callbacks import Reduce
 from generators.program.control_flow import Carried, Merged
 from generators.program.conversion import Transpose, TransposedConvert
@@ -22,6 +23,9 @@ from generators.program.muladd import MatrixMulAdd
 from generators.program.operation import Operation, Part
 from generators.program.program import Program
 from generators.program.walking import flattened
+
+SINGLE_ELEMENTS = "single elements"
+"""The stores of scalars by invocations, one element each (cts.reference.arrays)."""
 
 _COMBINE = (MatrixMulAdd, CooperativeVectorMatMul, Reduce)
 """Operations that combine several elements, so an element of theirs has no single origin."""
@@ -91,10 +95,12 @@ class Back:
     def _written(self, number_: int, placed: Placed, at: tuple[int, int, int]) -> tuple[str, At | None]:
         """Return the element that a store of a step wrote: in words if it came from memory, and where it was made."""
         step = self.steps[number_]
+        if placed.what == SINGLE_ELEMENTS and isinstance(step.operation, ArrayStore):
+            return self.part(At(number_, at[1], 0, at[2]), step.operation.value.name, at[1], at[2])
         if len(step.operands) == 1:
             lane, row, column = at if placed.cells is None else placed.cells[at[2]].tolist()
             return "", self._operand(number_, next(iter(step.operands)), lane, row, column)
-        read = next((_shaped(one, placed.offsets.shape) for one in step.loads if one.offsets.size == placed.offsets.size), None)
+        read = next((reshaped(one, placed.offsets.shape) for one in step.loads if one.offsets.size == placed.offsets.size), None)
         if read is None or read.offsets[at] < 0:
             return "", None
         return self.bytes_of(read, at, int(placed.expected.bits[at])), self.from_memory(number_, read, at)
@@ -132,6 +138,24 @@ class Back:
         origin = self._origin(made)
         return (f"{name} ({row}, {column}): {origin}", None) if origin else (text, made)
 
+    def part(self, at: At, name: str, lane: int, column: int) -> tuple[str, At | None]:
+        """Return an element of a scalar or an array that a step read, in words, and where it was made.
+
+        Args:
+            at: an element that the step made.
+            name: the name of the scalar or array.
+            lane: the position among the lanes of the rows.
+            column: the index in the array; 0 for a scalar.
+        """
+        step = self.steps[at.step]
+        row = step.rows[name]
+        bits = int(row.bits[lane, 0, column])
+        what = f"{name}[{column}]" if row.bits.shape[2] > 1 else name
+        instance = int(step.row_lanes[lane])
+        owner = int(step.row_owners[lane]) if step.row_owners is not None else instance
+        made = self._inside(self._latest(at.step, name, instance, owner, 0, column))
+        return f"{what} = {words(bits, row.component)}", made if made is not None and self._bits(made) == bits else None
+
     def bytes_of(self, loaded: Loaded, index: tuple[int, ...], bits: int) -> str:
         """Return an element in memory in words."""
         raw = bits.to_bytes(loaded.component.bytes, "little").hex(" ")
@@ -144,7 +168,7 @@ class Back:
         """Return the bytes from which an element came, and its conversions; empty if it was computed."""
         step = self.steps[at.step]
         assert step.value is not None, "a step on the way made a matrix"
-        if (loaded := loaded_elements(step)) is not None:
+        if (loaded := loaded_elements(step)) is not None and not step.is_row:
             index = at.lane, at.row, at.column
             there_before = loaded.offsets[index] >= 0 and self.from_memory(at.step, loaded, index) is None
             return self.bytes_of(loaded, index, int(step.value.bits[index])) if there_before else ""
@@ -160,9 +184,11 @@ class Back:
 
     def _operand(self, before: int, name: str, lane: int, row: int, column: int) -> At | None:
         """Return where an element of an operand of a step was made; None if the record does not tell."""
-        found = self._maker(before, name, lane, row, column)
+        return self._inside(self._maker(before, name, lane, row, column))
+
+    def _inside(self, found: At | None) -> At | None:
         value = None if found is None else self.steps[found.step].value
-        inside = value is not None and row < value.bits.shape[1] and column < value.bits.shape[2]
+        inside = found is not None and value is not None and found.row < value.bits.shape[1] and found.column < value.bits.shape[2]
         return found if inside else None
 
     def _maker(self, before: int, name: str, lane: int, row: int, column: int) -> At | None:
@@ -170,9 +196,13 @@ class Back:
         value = step.operands.get(name)
         if value is not None and (made := self._made.get(id(value))) is not None and made < before:
             return At(made, self.lane(value, lane), row, column)
-        names = self._closure(name)
         instance = int(step.instances[lane]) if lane < len(step.instances) else lane
         owner = int(step.owners[lane]) if step.owners is not None and lane < len(step.owners) else instance
+        return self._latest(before, name, instance, owner, row, column)
+
+    def _latest(self, before: int, name: str, instance: int, owner: int, row: int, column: int) -> At | None:
+        """Return the element of the last value of a name before a step, in an instance that belongs to a scope instance."""
+        names = self._closure(name)
         for number_ in range(before - 1, -1, -1):
             other = self.steps[number_]
             if other.name not in names or other.value is None:
@@ -199,7 +229,7 @@ def loaded_elements(step: Performed) -> Loaded | None:
     return next((one for one in step.loads if one.offsets.shape == step.value.bits.shape), None)
 
 
-def _shaped(loaded: Loaded, shape: tuple[int, ...]) -> Loaded:
+def reshaped(loaded: Loaded, shape: tuple[int, ...]) -> Loaded:
     """Return a read of as many elements in another shape, in the same order."""
     return replace(loaded, offsets=loaded.offsets.reshape(shape), bits=loaded.bits.reshape(shape))
 

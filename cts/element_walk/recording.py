@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from cts.defects.evaluation import LenientMemory, LenientState, Substitute, substituting
+from cts.element_walk.parts import as_row
 from cts.reference.evaluate import outcome, perform
 from cts.reference.memory import Memory
 from cts.reference.state import Perform, State, initial_state
@@ -21,7 +23,7 @@ from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
 from generators.program.tensor_access import TensorLoad
-from generators.program.walking import names_read, results
+from generators.program.walking import names_read, regions, results, values_read
 from generators.types import ComponentType
 
 
@@ -51,6 +53,10 @@ class Performed:
         name, value: the result; empty and None for a store, also to a variable.
         operands: the matrices that it read, by name.
         instances, owners: as in the state, after the operation.
+        rows: the scalars and arrays of scalars that it read, by name, as matrices of one row.
+        row_lanes, row_owners: the instances of the rows, and their owners: those of the operation, except where an operation of the scope
+            reads values of invocations.
+        is_row: whether ``value`` is such a scalar or array.
         loads: what it read from memory.
         stores: what it wrote.
     """
@@ -63,6 +69,10 @@ class Performed:
     owners: np.ndarray | None
     loads: Sequence[Loaded] = ()
     stores: Sequence[Placed] = ()
+    rows: Mapping[str, MatrixValue] = field(default_factory=dict)
+    row_lanes: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    row_owners: np.ndarray | None = None
+    is_row: bool = False
 
 
 @dataclass
@@ -88,19 +98,26 @@ class Recorder:
     def __call__(self, state: State, operation: Operation) -> None:
         """Perform an operation, and record it."""
         operands = {name: state.matrices[name] for name in names_read(operation, inside=False) if name in state.matrices}
+        lanes, rows = _rows(state, operation)
         accessed = addressed(state, operation).accessed if isinstance(operation, TensorLoad) else None
         self._open.append(_Accesses())
         self._performed(state, operation)
         seen = self._open.pop()
         loads = [_in_matrix(one, accessed) for one in seen.loads]
         found = [one.name for one in results(operation) if one.name in state.matrices]
+        made_by = partial(
+            Performed, operation, operands=operands, loads=loads, rows=rows, row_lanes=lanes.instances, row_owners=lanes.owners
+        )
         for name in found:
             value = state.matrices[name]
             if self._one_outcome and value.permitted is not None:
                 value = state.matrices[name] = replace(value, permitted=None)
-            self.steps.append(Performed(operation, name, value, operands, state.instances, state.owners, loads))
-        if seen.stores or (operands and not found):
-            self.steps.append(Performed(operation, "", None, operands, state.instances, state.owners, loads, seen.stores))
+            self.steps.append(made_by(name=name, value=value, instances=state.instances, owners=state.owners))
+        made = _made(state, operation)
+        for name, (where, row) in made.items():
+            self.steps.append(made_by(name=name, value=row, instances=where.instances, owners=where.owners, is_row=True))
+        if seen.stores or (not (found or made) and (operands or rows or hasattr(operation, "target"))):
+            self.steps.append(made_by(name="", value=None, instances=state.instances, owners=state.owners, stores=seen.stores))
 
     def loaded(self, loaded: Loaded) -> None:
         """Note what the innermost running operation reads."""
@@ -109,6 +126,26 @@ class Recorder:
     def stored(self, placed: Placed) -> None:
         """Note what the innermost running operation writes."""
         self._open[-1].stores.append(placed)
+
+
+def _rows(state: State, operation: Operation) -> tuple[State, Mapping[str, MatrixValue]]:
+    """Return the scalars and arrays that an operation reads, and the state that has them: its own, or the invocations'."""
+    read = list(values_read(operation))
+    inside = state.invocations
+    if inside is not None and any(one.name in inside.aggregates for one in read):
+        return inside, {one.name: row for one in read if (row := as_row(inside, one)) is not None}
+    return state, {one.name: row for one in read if one.name not in state.matrices and (row := as_row(state, one)) is not None}
+
+
+def _made(state: State, operation: Operation) -> Mapping[str, tuple[State, MatrixValue]]:
+    """Return the scalars and arrays that an operation made, each with the state that has it."""
+    found: dict[str, tuple[State, MatrixValue]] = {}
+    # What comes out of arms, loops and functions was made by an operation in them.
+    for one in () if regions(operation) else results(operation):
+        for where in (state, state.invocations):
+            if where is not None and one.name not in where.matrices and (row := as_row(where, one)) is not None:
+                found.setdefault(one.name, (where, row))
+    return found
 
 
 def _in_matrix(loaded: Loaded, accessed: np.ndarray | None) -> Loaded:

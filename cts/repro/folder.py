@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from cts.devices.device import DeviceDescription
 from cts.journal.atomic import write_text
 from cts.journal.record import encode
 from cts.printable import printable_path
-from cts.repro.bisection import BISECTION, write_bisection
+from cts.repro.bisection import BISECTION, named, write_bisection
 from cts.repro.program_files import PROGRAM
 from cts.verdict.failure import explanations
 from cts.verdict.verdict import CaseResult
@@ -81,6 +83,27 @@ def add_result(folder: Path, result: CaseResult) -> None:
         CannotWrite: a file cannot be written.
     """
     _add(folder, RESULT, json.dumps(json.loads(encode(result)), indent=2), f"## What happened\n\n{_told(result)}")
+
+
+def add_device(folder: Path, device: DeviceDescription) -> None:
+    """Make the folder run its program on a Vulkan device: ``bisect.sh``, and a command in the README, after the heading.
+
+    Do nothing for other devices, and if the folder has no program.
+
+    Raises:
+        CannotWrite: a file cannot be written.
+    """
+    if device.kind != "vulkan" or device.modelled or not (folder / PROGRAM).is_file():
+        return
+    try:
+        readme = folder / README
+        first, _, rest = readme.read_text(encoding="utf-8").partition("\n")
+        write_bisection(folder, first.removeprefix(heading("")), device)
+        where = f"{device.name}, {device.driver}, UUID {device.uuid}"
+        command = f"./repro --only {shlex.quote(named(device))}"
+        write_text(readme, f"{first}\n\n## On the same device\n\n{where}:\n\n    {command}\n{rest}")
+    except OSError as error:
+        raise CannotWrite(f"cannot write {folder}: {error.strerror}; name another folder") from error
 
 
 def add_blame(folder: Path, evidence: str, section: str) -> None:

@@ -13,7 +13,18 @@ NAME = "spirv-val"
 TARGET = "vulkan1.3"
 SECONDS = 60.0
 
+OLDEST = (2026, 4)
+"""The oldest version that knows all extensions of the suite, with their rules."""
+
 _VERSION = re.compile(r"v(\d+\.\d+\S*)")
+_NUMBERS = re.compile(r"SPIRV-Tools (\d+)\.(\d+)")
+_UNKNOWN = re.compile(r"Invalid (opcode|[^:]* operand): \d+")
+"""How the parser of SPIRV-Tools refuses a number that its version has no name for."""
+
+
+def is_unknown(message: str) -> bool:
+    """Tell whether a message of SPIRV-Tools, also in one of the validation layer, says that it does not know a number in the module."""
+    return bool(_UNKNOWN.search(message))
 
 
 class ValidatorMissing(DeviceError):
@@ -61,7 +72,10 @@ class SpirvVal:
         message = (done.stdout + done.stderr).decode(errors="replace").strip()
         if done.returncode < 0:
             raise DeviceCrash(f"spirv-val died of signal {-done.returncode}: {message}")
-        return Answer(done.returncode == 0, message)
+        accepted = done.returncode == 0
+        found = _NUMBERS.match(self.description.driver)
+        old = found is not None and (int(found[1]), int(found[2])) < OLDEST
+        return Answer(accepted, message, knows=accepted or not (old or is_unknown(message)))
 
     def close(self) -> tuple[Finding, ...]:
         """Return nothing: each module gets a separate process."""

@@ -31,10 +31,17 @@ VALIDATORS = {spec.selector: spec for spec in ValidatorSpec}
 
 @dataclass(frozen=True)
 class Answer:
-    """A validator's verdict on a module: whether it is valid, and the message if it is not."""
+    """A validator's verdict on a module.
+
+    Attributes:
+        accepted: whether it accepts the module.
+        message: its message if it does not.
+        knows: whether it knows all that the module has: a rejection for a lack of knowledge says nothing about the module.
+    """
 
     accepted: bool
     message: str = ""
+    knows: bool = True
 
 
 @runtime_checkable

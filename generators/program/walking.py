@@ -18,13 +18,14 @@ SomePart = TypeVar("SomePart", bound=Part)
 def names_read(operation: Operation, inside: bool = True) -> set[str]:
     """Return the names of the values that an operation reads, including reads in its regions if ``inside``, but not in functions that it
     calls."""
-    found = {value.name for value in _operands(operation)}
+    found = {value.name for value in values_read(operation)}
     if inside and not isinstance(operation, Call):
         found.update(name for region in regions(operation) for inner in region for name in names_read(inner))
     return found
 
 
-def _operands(part: Part) -> Iterator[AnyValue | Operand]:
+def values_read(part: Part) -> Iterator[AnyValue | Operand]:
+    """Yield the values that an operation or a part of one reads, but not those that its regions read."""
     for name, field in vars(part).items():
         if name not in part.defines:
             yield from _values(field)
@@ -37,7 +38,7 @@ def _values(field: object) -> Iterator[AnyValue | Operand]:
         for one in field:
             yield from _values(one)
     elif isinstance(field, Part) and not isinstance(field, Operation):
-        yield from _operands(field)
+        yield from values_read(field)
 
 
 def results(part: Part) -> Iterator[AnyValue]:

@@ -13,7 +13,7 @@ import pytest
 from cts.blame import gathering
 from cts.blame.evidence import Found, Step
 from cts.blame.gathering import Bench, Investigation, investigate
-from cts.blame.rules import Confidence, Party, conclude
+from cts.blame.rules import conclude
 from cts.devices.device import DeviceCrash, DeviceLost, DeviceTimeout, OutOfMemory
 from cts.devices.device import Step as DeviceStep
 from cts.devices.holder import DeviceHolder
@@ -24,6 +24,7 @@ from cts.engine.plan import checked_settings
 from cts.kinds import kernel
 from cts.reference.state import evaluates
 from cts.verdict.expected import Exact
+from cts.verdict.fault import Confidence, Party
 from cts.verdict.verdict import Verdict
 from generators.casebook import find_case
 from generators.errors import GeneratorError, Rule

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from cts.blame.evidence import Evidence, Found, Step
 from cts.blame.gathering import explanation, facts_of
-from cts.blame.rules import Party, conclude
+from cts.blame.rules import conclude
 from cts.journal.journal import journal_of, read
 from cts.journal.published import FOLDER
+from cts.verdict.fault import Party
 from cts.verdict.verdict import ENDED_WELL, Verdict
 from tests.suite import REPOSITORY
 

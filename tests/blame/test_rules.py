@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from cts.blame.evidence import Evidence, Facts, Found, Step
-from cts.blame.rules import DOUBTS, RULES, Confidence, Party, conclude
+from cts.blame.rules import DOUBTS, RULES, conclude
+from cts.verdict.fault import Confidence, Party
 from cts.verdict.verdict import Verdict
 
 PASSES, SAME, DIFFERS, NOT_RUN = Found.PASSES, Found.SAME, Found.DIFFERS, Found.NOT_RUN
@@ -67,6 +68,8 @@ RULE_TABLE = [
     ("compiler_breaks", COMPILER, LIKELY, facts("fail.call.pipeline", CLEAN)),
     ("driver_breaks", DRIVER, CERTAIN, facts("crash.dispatch", CLEAN, Verdict.CRASH)),
     ("driver_breaks", DRIVER, CERTAIN, facts("device_lost.dispatch", {**CLEAN, Step.EMBEDDED: DIFFERS}, Verdict.DEVICE_LOST)),
+    ("form_of_command", DRIVER, CERTAIN, facts(steps={**CLEAN, Step.HOST_COMMAND: PASSES, Step.DEVICE_COMMAND: SAME})),
+    ("wrong_code", COMPILER, LIKELY, facts(steps=CLEAN, others=[("NVIDIA", PASSES)], modelled=True)),
     ("wrong_values", DRIVER, LIKELY, facts(steps=CLEAN)),
     ("wrong_values", DRIVER, LIKELY, facts(steps={**CLEAN, Step.EXPLANATION: SAME})),
     ("wrong_values", DRIVER, CERTAIN, facts(steps=CLEAN, others=[("NVIDIA", PASSES)])),
@@ -90,6 +93,7 @@ WITNESSED = {"steps": CLEAN, "others": [("NVIDIA", PASSES)]}
 DOUBT_TABLE = {
     "no_second_reading": facts("crash.dispatch", {Step.SPIRV_VAL: PASSES}, Verdict.CRASH),
     "no_validator": facts("crash.dispatch", {Step.EMBEDDED: PASSES}, Verdict.CRASH),
+    "old_validator": facts(steps={**CLEAN, Step.SPIRV_VAL: Found.NOT_KNOWN}, others=[("NVIDIA", PASSES)]),
     "no_witness": facts(steps=CLEAN),
     "policy": facts(**WITNESSED, policy=True),
     "position": facts(**WITNESSED, position="F-1"),
@@ -106,6 +110,14 @@ def test_a_doubt_lowers_the_confidence(id_):
     assert [doubt.code for doubt in concluded.doubts] == [id_]
     levels = next(doubt.levels for doubt in DOUBTS if doubt.id == id_)
     assert concluded.confidence is (LIKELY if levels == 1 else POSSIBLE)
+
+
+@pytest.mark.parametrize("front_end", ["spirv", "glsl"])
+@pytest.mark.parametrize("step", [Step.SPIRV_VAL, Step.VALIDATION])
+def test_a_validator_that_does_not_know_the_module_blames_nobody(front_end, step):
+    concluded = conclude(facts(steps={**CLEAN, step: Found.NOT_KNOWN}, front_end=front_end))
+    assert concluded.party is DRIVER
+    assert "old_validator" in [doubt.code for doubt in concluded.doubts]
 
 
 def test_a_crash_is_the_drivers_fault_on_every_driver_that_crashes():

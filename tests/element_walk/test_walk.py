@@ -48,6 +48,33 @@ def first_place(program, subcase, row, column):
     return Place(placed.array, 0, row, column)
 
 
+ROUNDABOUT = {
+    "array_chain[form:layers/elements:packed/rows:quarter/columns:quarter]": (0, 1),
+    "array_conversion[component:f32/width:half/way:extract/elements:packed]": (1, 0),
+    "bitcast_arrays[from:f16/to:u32/control:function]": (1, 0),
+    "sub_arrays[element:f32/length:16/start:specialization]": (1, 0),
+    "plain_shaders[stage:vertex]": (1, 0),
+    "vector_composites[component:f16/form:undefined]": (0, 1),
+    "vector_float_controls[component:f32/operation:convert/rounding:rte/length:5]": (0, 1),
+    "get_coordinate[component:u32/shape:8x8]": (0, 1),
+}
+"""Cases whose elements go through scalars, arrays of invocations or components, and an element of each."""
+
+
+@pytest.mark.parametrize("id_", ROUNDABOUT)
+def test_the_way_goes_on_through_scalars_and_arrays_to_bytes_in_memory(id_):
+    program, subcase = dispatch(id_)
+    last = walked(program, subcase, first_place(program, subcase, *ROUNDABOUT[id_])).steps[-1]
+    assert any(" byte " in text for text in (*last.sources, *(term.left for term in last.terms)))
+
+
+def test_an_inserted_component_comes_from_the_component_that_was_extracted():
+    program, subcase = dispatch("vector_composites[component:f16/form:undefined]")
+    steps = walked(program, subcase, first_place(program, subcase, 0, 1)).steps
+    assert {step.value for step in steps} == {steps[0].value}
+    assert list(dict.fromkeys(step.what.split(": ")[1] for step in steps[1:])) == ["CompositeInsert", "CompositeExtract"]
+
+
 def number(text):
     """Return the value in ``0x3c00 (1)``."""
     return float(re.search(r"\(([^()]+)\)$", text).group(1))

@@ -170,3 +170,23 @@ def test_digests_change_with_the_module_and_with_what_it_must_be(cases):
     assert len(set(digests.values())) == len(cases)
     assert digests["valid"][0] != digests["invalid"][0]
     assert {columns[1] for columns in digests.values()} == {"-"}
+
+
+@pytest.mark.parametrize(
+    ("version", "message", "knows"),
+    [
+        ("2026.4", "error: line 9: Expected Result Type to be a cooperative matrix", True),
+        ("2026.4", "error: line 2: Invalid capability operand: 6022", False),
+        ("2027.1", "error: line 40: Invalid opcode: 4457", False),
+        ("2025.1", "error: line 9: Expected Result Type to be a cooperative matrix", False),
+    ],
+)
+def test_a_rejection_for_a_lack_of_knowledge_is_told_from_one_for_a_rule(tmp_path, monkeypatch, version, message, knows):
+    tool = tmp_path / "spirv-val"
+    tool.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && echo "SPIRV-Tools v{version}" && exit 0\ncat >/dev/null\necho "{message}" >&2\nexit 1\n'
+    )
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    answer = SpirvVal().validate(b"")
+    assert (answer.accepted, answer.knows) == (False, knows)

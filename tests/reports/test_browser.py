@@ -249,6 +249,16 @@ def test_the_walk_of_a_wrong_element_unfolds_and_leads_to_where_the_defect_depar
     assert not browser.run("document.getElementById('walk').open")
 
 
+def test_the_terms_of_a_sum_can_be_read_on_a_phone(browser, suite_cases):
+    browser.send("Emulation.setDeviceMetricsOverride", width=400, height=900, deviceScaleFactor=1, mobile=False)
+    browser.open(suite_cases / failure_place(REUSE), "#departure")
+    browser.until("document.getElementById('walk').open")
+    lines = "[...document.querySelectorAll('#walk td code')].map(one => one.getClientRects().length)"
+    assert max(browser.run(lines)) <= 2
+    assert browser.run("document.documentElement.scrollWidth") <= 400
+    browser.send("Emulation.clearDeviceMetricsOverride")
+
+
 def test_a_link_into_the_walk_unfolds_it(browser, suite_cases):
     browser.open(suite_cases / failure_place(REUSE), "#departure")
     browser.until("document.getElementById('walk').open")

@@ -44,6 +44,16 @@ def test_cases_that_always_ended_alike_have_not_changed(folder):
     assert list(read_history(folder, {}).changed()) == ["a[x]", "a[y]"]
 
 
+def test_a_case_that_fails_now_broke_after_its_last_good_run(example, tmp_path):
+    runs = [("pass", "G"), ("fail", "G"), ("pass", "G"), ("pass", "other"), ("not_supported", "G"), ("fail", "G"), ("known_fail", "G")]
+    for number, (verdict, device) in enumerate(runs):
+        records = [example.record("a[x]", verdict, device=device), example.record("a[y]", "fail", device=device)]
+        example.write_journal(tmp_path / f"run{number}", records, started=f"2027-03-0{number + 1}T02:00:00Z")
+    history = read_history(tmp_path, {})
+    assert [(one.last_good.name, one.first_bad.name) for one in history.broke("a[x]")] == [("run2", "run5")]
+    assert [one.last_good for one in history.broke("a[y]")] == [None, None]
+
+
 def test_a_case_is_found_under_its_present_id(folder):
     history = read_history(folder, {"a[old]": "a[z]"})
     assert [one.run.name for one in history.of("a[z]")] == ["c", "deep"]
@@ -76,6 +86,14 @@ def test_the_command_marks_each_run(folder, capsys):
     assert re.search(r"^  ✓✗✓  a\[x\]$", out, re.MULTILINE)
     assert re.search(r"^  ✗✗~  a\[y\]$", out, re.MULTILINE)
     assert "a[z]" not in out
+
+
+def test_the_command_names_the_first_bad_run_and_the_last_good_one(example, tmp_path, capsys):
+    for day, verdict, driver in (("2027-03-01", "pass", "example 1"), ("2027-03-02", "fail", "example 2")):
+        example.write_journal(tmp_path / day, [example.record("a[x]", verdict, driver=driver)], started=f"{day}T02:00:00Z")
+    assert main(["history", str(tmp_path)]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if "first bad" in line)
+    assert re.search(r"2027-03-02 \(example 2\b.*2027-03-01 \(example 1\b", line)
 
 
 def test_the_command_shows_the_cases_that_words_name_and_says_how_many_more_there_are(folder, capsys):

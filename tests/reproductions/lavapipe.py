@@ -53,11 +53,16 @@ class Ended:
         return "crash" if self.code < 0 else self.output.splitlines()[-1].partition(":")[0]
 
 
-def compiled_and_run(folder: Path, *arguments: str) -> Ended:
-    """Compile the program of a folder, allowing no warnings, and run it with further arguments."""
+def compiled_and_run(folder: Path, *arguments: str, numbered: bool = True) -> Ended:
+    """Compile the program of a folder, allowing no warnings, and run it with further arguments.
+
+    Args:
+        folder: the folder.
+        arguments: of the program.
+        numbered: whether to run it on the first device, with the tests' limit for a dispatch.
+    """
     done = subprocess.run(COMPILE, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    ran = subprocess.run(
-        ["./repro", *arguments, "0", "200"], cwd=folder, capture_output=True, text=True, check=False, env=environment(), timeout=240
-    )
+    command = ["./repro", *arguments, *(("0", "200") if numbered else ())]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment(), timeout=240)
     return Ended(ran.returncode, ran.stdout)

@@ -10,18 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from cts.devices.device import DeviceDescription
 from cts.kinds.kernel_reproduction import write_reproduction
+from cts.kinds.table import KINDS
 from cts.repro.bisection import BISECTION, write_bisection
+from cts.repro.folder import README, add_device, heading
 from cts.repro.program_files import PROGRAM
 from generators.casebook import find_case
 from tests.hostile_driver.building import LAYER
 from tests.hostile_driver.building import obstacle as layer_obstacle
 from tests.hostile_driver.scenario import FOLDER as HOSTILE
-from tests.lavapipe import needs
-from tests.reproductions.lavapipe import environment
+from tests.lavapipe import MATRIX2, needs
+from tests.reproductions.lavapipe import compiled_and_run, environment, obstacle
 from tests.suite import casebook
 
-pytestmark = needs("" if shutil.which("git") else "no git")
+needs_git = needs("" if shutil.which("git") else "no git")
 
 COMMITS = 10
 FIRST_BAD = 6
@@ -52,7 +55,7 @@ def stand_in(tmp_path):
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
         os.utime(folder / PROGRAM, (0, 0))
-        return run([str(folder / BISECTION), *build], tmp_path, variables).returncode
+        return run([str(folder / BISECTION), *build], tmp_path, {"VK_DRIVER_FILES": "some", **variables}).returncode
 
     return made
 
@@ -88,7 +91,37 @@ def test_the_number_of_rounds_and_the_device_reach_the_program(stand_in, tmp_pat
 def test_a_program_that_does_not_compile_ends_the_bisection(tmp_path):
     (tmp_path / PROGRAM).write_text("not C")
     write_bisection(tmp_path, "muladd[a:b]")
-    assert run([str(tmp_path / BISECTION)], tmp_path).returncode == 128
+    assert run([str(tmp_path / BISECTION)], tmp_path, {"VK_DRIVER_FILES": "some"}).returncode == 128
+
+
+def test_without_a_device_no_driver_of_the_machine_is_taken_by_chance(stand_in):
+    assert stand_in("exit 1", VK_DRIVER_FILES="") == 128
+    assert stand_in("exit 1", VK_DRIVER_FILES="", DEVICE="0") == 1
+
+
+def test_the_device_on_which_a_case_failed_reaches_the_program(tmp_path):
+    ids = {"vendor_id": 0x1002, "device_id": 0x7550}
+    device = DeviceDescription("Radeon", "radv Mesa 25's", "00", "vulkan", "1.4.0", 32, 64, 1, {}, extra=ids)
+    (tmp_path / README).write_text(f"{heading('muladd[a:b]')}\n")
+    (tmp_path / PROGRAM).write_text("--loop")
+    (tmp_path / "repro").write_text('#!/bin/sh\nprintf "%s\\n" "$@" >said\n')
+    (tmp_path / "repro").chmod(0o755)
+    add_device(tmp_path, device)
+    run([str(tmp_path / BISECTION)], tmp_path)
+    assert (tmp_path / "said").read_text().splitlines() == ["--loop", "1", "--only", "1002:7550:radv Mesa 25's"]
+    run([str(tmp_path / BISECTION)], tmp_path, {"DEVICE": "2"})
+    assert (tmp_path / "said").read_text().splitlines() == ["--loop", "1", "2"]
+
+
+@needs(obstacle(*MATRIX2))
+@pytest.mark.parametrize("id_", [CASE, "property_queries[rule:count]"])
+def test_the_program_runs_on_the_named_device_or_nowhere(id_, tmp_path):
+    case = find_case(casebook(), id_)
+    KINDS[case.definition.kind].reproduce(case, tmp_path, "spirv")
+    here = compiled_and_run(tmp_path, "--only", "10005:0:llvmpipe Mesa of another version", numbered=False)
+    assert here.code in (0, 1), here.output
+    for other in ("10005:1:llvmpipe", "1002:0:llvmpipe", "10005:0:lavapipe", "10005:0:llvm"):
+        assert compiled_and_run(tmp_path, "--only", other, numbered=False).code == 77
 
 
 def history(folder: Path, files: Mapping[int, Mapping[str, str]]) -> list[str]:
@@ -113,6 +146,7 @@ def first_bad(folder: Path, names: Sequence[str], script: Path, variables: Mappi
     return run(["git", "bisect", "run", str(script), "./build.sh"], folder, variables).stdout
 
 
+@needs_git
 def test_git_finds_the_first_bad_commit_by_itself(tmp_path):
     driver = tmp_path / "driver"
     files = {
@@ -126,7 +160,7 @@ def test_git_finds_the_first_bad_commit_by_itself(tmp_path):
     write_bisection(folder, "muladd[a:b]")
     (folder / "repro").write_text(f'#!/bin/sh\nexit "$(cat {tmp_path}/built)"\n')
     (folder / "repro").chmod(0o755)
-    assert f"{names[FIRST_BAD - 1]} is the first bad commit" in first_bad(driver, names, folder / BISECTION, {})
+    assert f"{names[FIRST_BAD - 1]} is the first bad commit" in first_bad(driver, names, folder / BISECTION, {"DEVICE": "0"})
 
 
 LAYER_SOURCE = '#include "layer.c"\n'
@@ -145,6 +179,7 @@ END
 """
 
 
+@needs_git
 @needs(layer_obstacle())
 def test_git_finds_the_commit_that_broke_a_driver(tmp_path):
     built = tmp_path / "built"

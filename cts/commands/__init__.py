@@ -17,6 +17,11 @@ JOBS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "list": "list or count cases",
             "merge": "join the report directories of shards to one",
         },
+        "Show conformance": {
+            "must-pass": "show what a device owes in a conformance run",
+            "submit": "make a package of a conformance run that others can check",
+            "verify": "check a package without the device",
+        },
         "Explain a failure": {
             "report": "write the reports of a run, and print the causes of its failures",
             "schema": "print the JSON schema of the results of a run",

@@ -9,7 +9,7 @@ next conversion, and the last form of a case has a specified layout.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from cts.verdict.effort import Effort
 from cts.verdict.elements import byte_offsets, scatter
 from cts.verdict.expected import Expected, Placed
 from cts.verdict.failure import Failure, Match, Mismatch, explanations
+from cts.verdict.outputs import WITHOUT, outputs_digest
 from cts.verdict.poison import background, poison
 from cts.verdict.verdict import Judgement, Verdict
 from generators.casebook import Case, build_conversion
@@ -59,6 +60,7 @@ class Findings:
         warned: how memory differs from the expected contents.
         doubts: what commands did that is permitted but not expected: the position, and how.
         made: how many conversions were made.
+        outputs: the digest of each destination that everyone can read, as in Judgement.
     """
 
     broken: list[tuple[str, str, str]] = field(default_factory=list)
@@ -66,6 +68,7 @@ class Findings:
     warned: list[Failure] = field(default_factory=list)
     doubts: list[tuple[str, str]] = field(default_factory=list)
     made: int = 0
+    outputs: str = ""
 
 
 def judge(
@@ -86,11 +89,12 @@ def judge(
         elements = evaluate(conversion)
     with watch.step("device"):
         findings = _Run(conversion, elements, device).all()
+    judgement = Judgement(Verdict.PASS, subcases=findings.made)
     if findings.broken or findings.wrong:
-        return _failed(case, findings)
-    if findings.warned or findings.doubts:
-        return _warned(case, findings)
-    return Judgement(Verdict.PASS, subcases=findings.made)
+        judgement = _failed(case, findings)
+    elif findings.warned or findings.doubts:
+        judgement = _warned(case, findings)
+    return replace(judgement, outputs=findings.outputs)
 
 
 def _failed(case: Case, findings: Findings) -> Judgement:
@@ -275,6 +279,8 @@ class _Run:
         wrong = [mismatch for mismatch in found if mismatch is not None]
         mine = tuple(one for one in expected.placed if one.array == name) if expected is not None else ()
         warned = compare_quality(Expected(mine), {name: old[inside]}, Outcome({name: new[inside]})) if mine and not wrong else ()
+        if mine:
+            self._found.outputs += WITHOUT if wrong else outputs_digest(Expected(mine), {name: new[inside]})
         of_elements = any(mismatch.matrix is not None for mismatch in (*wrong, *warned))
         matches = self._diagnosis(place, number, mine[0], old[inside], new[inside]) if of_elements else ()
         for mismatches, failures in ((wrong, self._found.wrong), (warned, self._found.warned)):

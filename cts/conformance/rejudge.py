@@ -42,7 +42,7 @@ from generators.digests import digest
 from generators.kernel import Outcome
 from generators.types import COMPONENT_TYPES
 
-CODE_OF_CALLS = frozenset({Verdict.PASS, Verdict.QUALITY_WARNING, Verdict.UNEXPECTED_PASS})
+_WITH_OUTPUTS = frozenset({Verdict.PASS, Verdict.QUALITY_WARNING, Verdict.UNEXPECTED_PASS})
 """Verdicts for which the outputs of every subcase are recorded."""
 
 _FREE = "?" * len(WITHOUT)
@@ -126,7 +126,7 @@ class Rejudging:
         if lacking is not None:
             return not_supported(lacking)
         bytes_alone = any(failure.mismatch.matrix is None for failure in recorded.failures)
-        of_outputs = recorded.verdict in CODE_OF_CALLS or recorded.code in {code.of() for code in CODES.values()}
+        of_outputs = recorded.verdict in _WITH_OUTPUTS or recorded.code in {code.of() for code in CODES.values()}
         is_refusal = recorded.verdict is Verdict.QUALITY_WARNING and not recorded.outputs and bool(case.disputed)
         if is_refusal or (_accuses(recorded) and (bytes_alone or not of_outputs)):
             return _as_recorded(recorded)
@@ -136,13 +136,15 @@ class Rejudging:
         effort = self.known.effort(case, "spirv", Effort().budget) if needs_defects else _NOT_DIAGNOSED
         outcomes = [_rebuilt(plan, index, recorded.failures) for index in range(len(plan.subcases))]
         judgement = judge_outcomes(case, plan, outcomes, Stopwatch(), effort)
-        follow = [not is_cut and is_determined(want) for want in plan.expected]
-        outputs = "".join(one if sure or one == WITHOUT else _FREE for one, sure in zip(split(judgement.outputs), follow, strict=True))
-        if is_cut:
-            matches = {(one.subcase, one.mismatch.array): one.matches for one in recorded.failures}
-            failures = tuple(replace(one, matches=matches.get((one.subcase, one.mismatch.array), ())) for one in judgement.failures)
-            judgement = replace(judgement, failures=failures)
-        return replace(judgement, module=digest([kernels[0].spirv]), outputs=outputs)
+        module = digest([kernels[0].spirv])
+        if is_cut and (_accuses(recorded) or judgement.verdict is recorded.verdict):
+            # The journal has not all wrong elements. Those that it has must be wrong.
+            shown = [one for one in recorded.failures if one.mismatch.elements]
+            if all(any(_is_same(one, other) for other in judgement.failures) for one in shown):
+                return replace(_as_recorded(recorded), module=module, policy=judgement.policy, subcases=judgement.subcases)
+        pairs = zip(split(judgement.outputs), map(is_determined, plan.expected), strict=True)
+        outputs = "".join(one if follows or one == WITHOUT else _FREE for one, follows in pairs)
+        return replace(judgement, module=module, outputs=outputs)
 
 
 def rejudging(description: DeviceDescription, known: KnownFailures) -> Rejudging:
@@ -151,7 +153,7 @@ def rejudging(description: DeviceDescription, known: KnownFailures) -> Rejudging
 
 
 def _accuses(recorded: CaseResult) -> bool:
-    """Tell whether a result says that the device failed: nobody forges that, so it needs no proof."""
+    """Tell whether a result says that the device failed: no forger would say so, and it needs no proof."""
     return recorded.verdict in FAILING or recorded.verdict in (Verdict.KNOWN_FAIL, Verdict.ERROR)
 
 

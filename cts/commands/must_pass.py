@@ -11,10 +11,10 @@ from collections import Counter
 from cts.commands.context import casebook, print_json
 from cts.commands.options import add
 from cts.conformance.owed import cases_of, check_must_pass, why_not_owed
+from cts.conformance.support import Support
 from cts.devices.spec import DeviceSpec
 from cts.engine.selection import device_rows
 from cts.judges import choose
-from cts.kinds.foretelling import Foreteller
 from generators.errors import CtsError
 
 
@@ -30,19 +30,19 @@ def run(options: argparse.Namespace) -> int:
     book = casebook(options)
     check_must_pass(book)
     rows: tuple[str, ...] = ()
-    foreteller = None
+    support = None
     if options.device:
         choice = choose(options.device)
         if not isinstance(choice.spec, DeviceSpec):
             raise CtsError(f"--device {options.device}: a validator owes nothing; name a device of 'cts devices'")
-        rows, foreteller = device_rows(choice.description), Foreteller(choice.spec, choice.description, "spirv")
+        rows, support = device_rows(choice.description), Support(choice.description)
     owed, supported = Counter[str](), Counter[str]()
     for family in book:
         for case in cases_of(family, rows):
             if why_not_owed(case):
                 continue
             owed[family.specification] += 1
-            is_supported = foreteller is None or foreteller.missing(case) is None
+            is_supported = support is None or support.missing(case) is None
             supported[family.specification] += is_supported
             if options.ids and is_supported:
                 print(case.id)
@@ -51,5 +51,5 @@ def run(options: argparse.Namespace) -> int:
     elif not options.ids:
         for name in (*sorted(owed), "all"):
             counts = (owed.total(), supported.total()) if name == "all" else (owed[name], supported[name])
-            print(f"{counts[0]:8,d}  {name}" + (f" ({counts[1]:,d} that the device supports)" if foreteller else ""))
+            print(f"{counts[0]:8,d}  {name}" + (f" ({counts[1]:,d} that the device supports)" if support else ""))
     return 0

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cts.conformance.refusal import Check, Refusal, refusal
+from cts.conformance.support import Support
 from cts.devices.device import DeviceDescription, Finding
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
-from cts.devices.requirements import missing
-from cts.devices.spec import DEFAULT_PROFILE, DeviceSpec
+from cts.devices.spec import DEFAULT_PROFILE
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
 from cts.embedded.property_commands import ask
@@ -25,11 +25,9 @@ from cts.journal.record import encode
 from cts.journal.record import result_of as record_result
 from cts.journal.strict_json import parse
 from cts.kinds import conversion, query
-from cts.kinds.foretelling import Foreteller
 from cts.kinds.kernel import Arrangement, arrange, judge_outcomes, make_kernels
 from cts.kinds.kind import Stopwatch, not_supported
 from cts.reference.layout_conversion import evaluate
-from cts.verdict.codes import Reason
 from cts.verdict.compare import CODES
 from cts.verdict.effort import Effort
 from cts.verdict.elements import scatter
@@ -80,18 +78,18 @@ class Rejudging:
     Attributes:
         description: the description of the device.
         known: the known failures that the run used.
-        foreteller: finds what the device lacks, from pinned needs.
+        support: finds what the device lacks.
         described: stands for the device.
     """
 
     description: DeviceDescription
     known: KnownFailures
-    foreteller: Foreteller
+    support: Support
     described: Described
 
     def refusals(self, case: Case, recorded: CaseResult) -> Iterator[Refusal]:
         """Yield how a result differs from what follows from its case, the description and the recorded outputs."""
-        lacking = self.foreteller.missing(case)
+        lacking = self.support.missing(case)
         judgement = not_supported(lacking) if lacking is not None else self._judged(case, recorded)
         if (judgement.verdict is Verdict.NOT_SUPPORTED) != (recorded.verdict is Verdict.NOT_SUPPORTED):
             check = Check.SUPPORTED if recorded.verdict is Verdict.NOT_SUPPORTED else Check.UNSUPPORTED
@@ -122,9 +120,6 @@ class Rejudging:
     def _kernel(self, case: Case, recorded: CaseResult) -> Judgement:
         built = build(case)
         kernels = make_kernels(built, "spirv")
-        lacking: Reason | None = next(filter(None, (missing(one, self.description) for one in kernels)), None)
-        if lacking is not None:
-            return not_supported(lacking)
         bytes_alone = any(failure.mismatch.matrix is None for failure in recorded.failures)
         of_outputs = recorded.verdict in _WITH_OUTPUTS or recorded.code in {code.of() for code in CODES.values()}
         is_refusal = recorded.verdict is Verdict.QUALITY_WARNING and not recorded.outputs and bool(case.disputed)
@@ -149,7 +144,7 @@ class Rejudging:
 
 def rejudging(description: DeviceDescription, known: KnownFailures) -> Rejudging:
     """Return what judges the results of a run on a described device again."""
-    return Rejudging(description, known, Foreteller(DeviceSpec("vulkan", ""), description, "spirv"), Described(description))
+    return Rejudging(description, known, Support(description), Described(description))
 
 
 def _accuses(recorded: CaseResult) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from cts.defects.layout_conversions import Span
+from cts.devices.device import DeviceDescription
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall, ConversionInfo, ConvertsLayouts, Region, missing_for
 from cts.devices.property_commands import INCOMPLETE, SUCCESS, name_of_result
 from cts.front_ends import FrontEnd
@@ -22,7 +23,7 @@ from cts.kinds.authorities import binding
 from cts.kinds.kernel_digests import digest_expected
 from cts.kinds.kind import Json, Stopwatch, not_supported, one_line
 from cts.reference.layout_conversion import Elements, evaluate, placed
-from cts.verdict.codes import Code
+from cts.verdict.codes import Code, Reason
 from cts.verdict.compare import CODES, compare_array, compare_quality, format_mismatch
 from cts.verdict.effort import Effort
 from cts.verdict.elements import byte_offsets, scatter
@@ -95,6 +96,12 @@ def judge(
     elif findings.warned or findings.doubts:
         judgement = _warned(case, findings)
     return replace(judgement, outputs=findings.outputs)
+
+
+def missing(case: Case, description: DeviceDescription) -> Reason | None:
+    """Return the first thing that a device lacks for the conversions of a case; None if it lacks nothing."""
+    conversion = build_conversion(case)
+    return missing_for(description, conversion.forms, conversion.commands)
 
 
 def _failed(case: Case, findings: Findings) -> Judgement:

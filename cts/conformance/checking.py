@@ -75,7 +75,11 @@ def check(members: Members, suite: Suite) -> Checked:
     judge = rejudging(description, files.known)
     for id_, result in results.items():
         if id_ in cases:
-            found += judge.refusals(cases[id_], result)
+            try:
+                found += judge.refusals(cases[id_], result)
+            except Exception as error:
+                # A forged description or result may hold anything.
+                found.append(refusal(Check.RESULT, id_, f"it cannot be judged again: {type(error).__name__}: {error}", "unreadable"))
     found += _owed(cases, results)
     shown: dict[str, list[str]] = {}
     for id_, result in results.items():

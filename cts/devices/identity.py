@@ -15,10 +15,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from dataclasses import fields as dataclass_fields
 from typing import Any
 
-from cts.devices.device import DeviceDescription, DeviceUnavailable, MatrixRow, VectorRow
+import msgspec
+
+from cts.devices.device import DeviceDescription, DeviceUnavailable, MatrixRow
 from generators.errors import CtsError
 
 _APART = frozenset({"rows", "vector_rows", "digest", "property_rows", "number"})
@@ -127,12 +128,10 @@ def description_of(record: Mapping[str, Any]) -> DeviceDescription:
         NotADescription: the record has another form, or its digest is not the digest of the rest.
     """
     try:
-        fields = {field.name: record[field.name] for field in dataclass_fields(DeviceDescription)}
-        fields["rows"] = tuple(map(_row_of, fields["rows"]))
-        fields["vector_rows"] = tuple(VectorRow(**row) for row in fields["vector_rows"])
-        found = DeviceDescription(**fields)
+        rows = [asdict(_row_of(words)) for words in record["rows"]]
+        found = msgspec.convert({**record, "rows": rows}, DeviceDescription)
         is_same = record["digest"] == digest(found)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, msgspec.ValidationError) as error:
         raise NotADescription(f"the record of the device lacks a field or has a wrong one: {error}") from error
     if not is_same:
         raise NotADescription("the digest of the device's record is not the digest of what the record says")

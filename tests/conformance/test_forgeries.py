@@ -170,6 +170,8 @@ DEVICES: Mapping[str, tuple[str, Forge]] = MappingProxyType(
         "a row that is none": ("device.description", lambda f: f.change_device(lambda d: d["rows"].append("16x16"), is_sealed=False)),
         "a feature hidden": ("case.unsupported", lambda f: f.change_device(lambda d: d["features"].update(cooperativeMatrix=False))),
         "a limit below the least": ("result.verdict", lambda f: f.change_device(lambda d: d["limits"].update(maxPushConstantsSize=64))),
+        "features that are a list": ("device.description", lambda f: f.change_device(lambda d: d.update(features=[]), is_sealed=False)),
+        "extensions that are a number": ("result.unreadable", lambda f: f.change_device(lambda d: d["extra"].update(extensions=5))),
         "a field removed": ("device.description", lambda f: f.change_device(lambda d: d.pop("limits"), is_sealed=False)),
         "results of another device": ("result.device", another_device),
         "results of another driver": ("waiver.driver", newer_driver),

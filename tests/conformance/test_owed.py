@@ -21,6 +21,7 @@ from cts.verdict.outputs import is_determined, outputs_digest
 from generators.casebook import expand, find_case
 from generators.errors import CasebookError
 from generators.types import COMPONENT_TYPES
+from tests.conformance.conftest import write_suite
 from tests.suite import REPOSITORY, casebook
 
 
@@ -51,6 +52,15 @@ def test_a_case_on_a_row_that_only_a_device_has_is_owed_unless_positions_decide_
 
 def test_the_must_pass_list_of_this_version_is_of_the_pinned_cases() -> None:
     check_must_pass(casebook())
+
+
+def test_a_must_pass_list_of_other_cases_is_refused(tmp_path: Path) -> None:
+    book = write_suite(tmp_path / "suite")
+    path = must_pass_file(tmp_path / "suite")
+    pinned = read_must_pass(path)
+    write_must_pass(path, [(name, replace(owed, digest="0badf00d00")) for name, owed in pinned.items()])
+    with pytest.raises(CasebookError):
+        check_must_pass(book)
 
 
 def test_no_device_owes_what_validators_judge() -> None:

@@ -18,6 +18,11 @@ JOBS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "merge": "join the report directories of shards to one",
             "fingerprint": "measure the arithmetic of a device's matrix unit",
         },
+        "Show conformance": {
+            "must-pass": "show what a device owes in a conformance run",
+            "submit": "make a package of a conformance run that others can check",
+            "verify": "check a package without the device",
+        },
         "Explain a failure": {
             "report": "write the reports of a run, and print the causes of its failures",
             "schema": "print the JSON schema of the results of a run",

@@ -3,7 +3,8 @@
 ``golden/tiers/<family>.tsv`` has a line for every case of the nightly tier (generators.casebook.tiers); runs read the cases of the smoke
 and nightly tiers from it. ``golden/tiers/full.tsv`` has a line for every family: how many cases the full tier has, and a digest of their
 ids. ``golden/full/<family>.tsv`` counts these by blocks (generators.casebook.blocks). These files show in a review which cases a change
-adds, loses or alters. ``golden/needs/<family>.tsv`` has the needs of each case (cts.kinds.pinned_needs).
+adds, loses or alters. ``golden/needs/<family>.tsv`` has the needs of each case (cts.kinds.pinned_needs), and ``golden/must_pass`` which
+cases a device owes (cts.conformance.owed).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
-from cts.kinds.kernel_digests import needs
+from cts.conformance.owed import is_owed, must_pass_file, owed_of, read_must_pass, write_must_pass
+from cts.kinds.kernel_digests import needs, only_positions
 from cts.kinds.pinned_needs import FOLDER as NEEDS
 from cts.kinds.pinned_needs import CaseNeeds, key_of, lines_of, needs_file
 from cts.kinds.table import KINDS
@@ -33,6 +35,8 @@ FULL = "full.tsv"
 _BATCH = 64
 _NO_DIGESTS = ("-", "-", "-")
 _NEEDS_CHANGED = "what cases need of a device differs from golden/needs: write it with 'cts golden --update'"
+
+_OWED_CHANGED = "what a device owes differs from golden/must_pass: write it with 'cts golden --update'"
 
 
 @dataclass(frozen=True)
@@ -76,10 +80,11 @@ Digests = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Facts:
-    """The pinned facts of a case: its digests, and its needs if they can be pinned."""
+    """The pinned facts of a case: its digests, its needs if they can be pinned, and the positions that alone decide it, if they do."""
 
     digests: Digests
     needs: CaseNeeds | None
+    positions: tuple[str, ...]
 
 
 Compute = Callable[[Iterable[str]], dict[str, Facts]]
@@ -91,7 +96,7 @@ def case_facts(casebook: Casebook, ids: Iterable[str]) -> dict[str, Facts]:
     found: dict[str, Facts] = {}
     for id_ in ids:
         case = find_case(casebook, id_)
-        found[id_] = Facts(KINDS[case.definition.kind].digests(case), needs(case))
+        found[id_] = Facts(KINDS[case.definition.kind].digests(case), needs(case), only_positions(case))
     return found
 
 
@@ -174,7 +179,10 @@ def _difference(root: Path, name: str, family: Family | None, full: str, compute
     new = compute(id_ for id_ in old if id_ not in faults.lost)
     altered = tuple((id_, _what_changed(old[id_], now.digests)) for id_, now in new.items() if old[id_] != now.digests)
     # Only if nothing else has changed: needs of changed cases are not found, because they are pinned together with the cases.
-    others = () if altered or faults.lost or lines_of(_keyed(new)) == _lines(needs_file(root, name)) else (_NEEDS_CHANGED,)
+    others: tuple[str, ...] = () if altered or faults.lost or lines_of(_keyed(new)) == _lines(needs_file(root, name)) else (_NEEDS_CHANGED,)
+    if is_owed(family) and not altered and not faults.lost:
+        owed = owed_of(family, old, {id_: one.positions for id_, one in new.items()})
+        others = others if owed == read_must_pass(must_pass_file(root)).get(name) else (*others, _OWED_CHANGED)
     tier = full_tier(family)
     notes = [*faults.notes, *others, *_full_tier_note(full, tier.line)]
     path = block_file(root, name)
@@ -209,6 +217,7 @@ def update(
     """
     changes = {}
     full = {name: line for name, line in _full_lines(root).items() if name in casebook.families}
+    must_pass = read_must_pass(must_pass_file(root))
     with computing(root, casebook, jobs) as compute:
         for name in [name for name in casebook.families if not names or name in names]:
             family, path = casebook.families[name], pinned_file(root, name)
@@ -219,6 +228,9 @@ def update(
                 facts = compute([case.id for case in tiers.cases])
                 tiers = replace(tiers, cases=tuple(replace(case, digests=facts[case.id].digests) for case in tiers.cases))
                 _write_needs(needs_file(root, name), facts)
+                if is_owed(family):
+                    owed = {case.id: case.digests for case in tiers.cases}
+                    must_pass[name] = owed_of(family, owed, {id_: one.positions for id_, one in facts.items()})
             write_tiers(path, tiers)
             new = {case.id for case in tiers.cases}
             changes[name] = Change(len(new), len(new - old.keys()), len(old.keys() - new))
@@ -226,6 +238,7 @@ def update(
             full[name] = whole.line
             block_file(root, name).parent.mkdir(parents=True, exist_ok=True)
             block_file(root, name).write_text(whole.blocks, encoding="utf-8")
+    write_must_pass(must_pass_file(root), ((name, must_pass[name]) for name in casebook.families if name in must_pass))
     _write(root / FOLDER / FULL, ["# family\tcases\tids", *(full[name] for name in casebook.families if name in full)])
     if not names:
         for path in (root / FOLDER).glob("*.tsv"):

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from cts.blame.evidence import Step
 from cts.blame.rules import DOUBTS, RULES
 from cts.commands import JOBS
+from cts.conformance.refusal import Check
 from cts.engine.options import OPTIONS
 from cts.journal.json_schema import records, rows
 from cts.verdict.codes import Code
@@ -142,6 +143,11 @@ def _blame(name: str) -> Callable[[Casebook], str]:
     return lambda _: made
 
 
+def _refusals(casebook: Casebook) -> str:  # noqa: ARG001 (every table gets it)
+    rows = ((f"`{check.value}`" + (f", `.`, {check.name_after}" if check.name_after else ""), check.sentence) for check in Check)
+    return _markdown(("id", "what is wrong"), rows)
+
+
 def _of_journal(name: str) -> Callable[[Casebook], str]:
     """Return the table of an object of the journal, which is the same for every casebook."""
     return lambda _: _markdown((f"{name}: field", "meaning"), ((names, _code(meaning)) for names, meaning in rows(records()[name])))
@@ -162,6 +168,7 @@ TABLES: Mapping[str, Callable[[Casebook], str]] = MappingProxyType(
         "commands": _commands,
         "options": _options,
         "parameters": _parameters,
+        "refusals": _refusals,
         **{f"blame {name}": _blame(name) for name in ("steps", "rules", "doubts")},
         **{f"journal, {name}": _of_journal(name) for name in records()},
     }

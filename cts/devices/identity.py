@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import msgspec
+
 from cts.devices.device import DeviceDescription, DeviceUnavailable, MatrixRow
+from generators.errors import CtsError
 
 _APART = frozenset({"rows", "vector_rows", "digest", "property_rows", "number"})
 """Keys of a record that are not values of the device, or are lists of rows."""
@@ -90,6 +94,48 @@ def _row(row: MatrixRow) -> str:
     if row.subgroup_size is not None:
         words.append(f"subgroups of {row.subgroup_size}")
     return " ".join(words)
+
+
+_ROW = re.compile(r"(\d+)x(\d+)x(\d+) (.+) scope (\d+)( saturating)?( flexible)?(?: (\d+) invocations)?(?: subgroups of (\d+))?")
+
+
+_TYPE = re.compile(r"component type \d+|\S+")
+"""The name of a component type; an unknown one has a number."""
+
+
+def _row_of(words: str) -> MatrixRow:
+    """Return the row that ``_row`` writes so."""
+    if (match := _ROW.fullmatch(words)) is None:
+        raise NotADescription(f"'{words}' is not a property row")
+    *sizes, types, scope, saturating, flexible, invocations, size = match.groups()
+    names = _TYPE.findall(types)
+    if len(names) != 4:
+        raise NotADescription(f"'{words}' does not have four types")
+    m, n, k = map(int, sizes)
+    a, b, c, result = names
+    own = None if size is None else int(size)
+    return MatrixRow(m, n, k, a, b, c, result, bool(saturating), int(scope), bool(flexible), int(invocations or 0), own)
+
+
+class NotADescription(CtsError):
+    """A record is not the description of a device."""
+
+
+def description_of(record: Mapping[str, Any]) -> DeviceDescription:
+    """Return the description from which ``record_of`` made a record.
+
+    Raises:
+        NotADescription: the record has another form, or its digest is not the digest of the rest.
+    """
+    try:
+        rows = [asdict(_row_of(words)) for words in record["rows"]]
+        found = msgspec.convert({**record, "rows": rows}, DeviceDescription)
+        is_same = record["digest"] == digest(found)
+    except (KeyError, TypeError, msgspec.ValidationError) as error:
+        raise NotADescription(f"the record of the device lacks a field or has a wrong one: {error}") from error
+    if not is_same:
+        raise NotADescription("the digest of the device's record is not the digest of what the record says")
+    return found
 
 
 def digest(description: DeviceDescription) -> str:

@@ -181,12 +181,12 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
             f"--step-timeout {options['step_timeout']}: {description.name} runs in the suite's own process, which cannot be ended; "
             "leave it out (pytest has --isolation on)"
         )
-    rounds = at_least_one("--rounds", options.get("rounds") or str(_rounds(description)), MOST_ROUNDS)
+    rounds = at_least_one("--rounds", options.get("rounds") or str(rounds_of(description)), MOST_ROUNDS)
     settings = Settings(tier, front_end, spec, description, choice.why, isolated, timeout, retries, repeat, choice.fallback, rounds=rounds)
     return replace(settings, limit=beginning_now(seconds)) if seconds else settings
 
 
-def _rounds(description: DeviceDescription) -> int:
+def rounds_of(description: DeviceDescription) -> int:
     """Return how often a dispatch runs by default: repeated dispatches are cheap on a GPU, and expensive on a processor."""
     return GPU_ROUNDS if description.extra.get("type") in GPU_TYPES else 1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import shlex
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -150,6 +152,10 @@ def _with_known_failures(invocation: Invocation, casebook: Casebook, groups: Seq
     return tuple(replace(group, known=known, fail_on_quality=strict, log_failures=shown) for group in groups)
 
 
+_OF_VULKAN = ("VK_", "MESA_", "GALLIVM_", "LP_", "RADV_", "ACO_", "ANV_", "INTEL_", "NVK_", "NAK_", "__GL_", "TU_", "IR3_", "AMD_")
+"""How variables begin that change Vulkan's loader, layers or drivers."""
+
+
 def _record(invocation: Invocation, groups: Sequence[Settings]) -> RunRecord:
     """Return the description of the run for its report directory."""
     settings = groups[0]
@@ -171,6 +177,8 @@ def _record(invocation: Invocation, groups: Sequence[Settings]) -> RunRecord:
         "isolated": settings.isolated,
         "known_failures": ", ".join(settings.known.names),
         "left_out_by": ", ".join(skips.name for skips in settings.known.skips),
+        "host": f"{platform.platform()}, {platform.machine()}, Python {platform.python_version()}",
+        "environment": {name: value for name, value in sorted(os.environ.items()) if name.startswith(_OF_VULKAN)},
         "command": shlex.join(["pytest", *map(portable_argument, invocation.command)]),
         "started": timestamp(),
     }

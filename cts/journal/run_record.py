@@ -101,6 +101,8 @@ class RunRecord(TypedDict, total=False):
         repeat: how many judgements of each case were asked for.
         selected: how many cases were selected.
         rounds: how often a GPU ran each dispatch.
+        host: the operating system, the processor and the Python of the process that began the run.
+        environment: its variables that change Vulkan's loader, layers or drivers.
     """
 
     device: DeviceRecord
@@ -127,6 +129,8 @@ class RunRecord(TypedDict, total=False):
     finished: str
     repeat: Ordinal
     rounds: Ordinal
+    host: str
+    environment: dict[str, str]
     selected: Count
     not_judged: dict[str, Count]
     seconds: Seconds

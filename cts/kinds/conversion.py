@@ -9,12 +9,13 @@ next conversion, and the last form of a case has a specified layout.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from cts.defects.layout_conversions import Span
+from cts.devices.device import DeviceDescription
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall, ConversionInfo, ConvertsLayouts, Region, missing_for
 from cts.devices.property_commands import INCOMPLETE, SUCCESS, name_of_result
 from cts.front_ends import FrontEnd
@@ -22,12 +23,13 @@ from cts.kinds.authorities import binding
 from cts.kinds.kernel_digests import digest_expected
 from cts.kinds.kind import Json, Stopwatch, not_supported, one_line
 from cts.reference.layout_conversion import Elements, evaluate, placed
-from cts.verdict.codes import Code
+from cts.verdict.codes import Code, Reason
 from cts.verdict.compare import CODES, compare_array, compare_quality, format_mismatch
 from cts.verdict.effort import Effort
 from cts.verdict.elements import byte_offsets, scatter
 from cts.verdict.expected import Expected, Placed
 from cts.verdict.failure import Failure, Match, Mismatch, explanations
+from cts.verdict.outputs import WITHOUT, outputs_digest
 from cts.verdict.poison import background, poison
 from cts.verdict.verdict import Judgement, Verdict
 from generators.casebook import Case, build_conversion
@@ -59,6 +61,7 @@ class Findings:
         warned: how memory differs from the expected contents.
         doubts: what commands did that is permitted but not expected: the position, and how.
         made: how many conversions were made.
+        outputs: the digest of each destination that everyone can read, as in Judgement.
     """
 
     broken: list[tuple[str, str, str]] = field(default_factory=list)
@@ -66,6 +69,7 @@ class Findings:
     warned: list[Failure] = field(default_factory=list)
     doubts: list[tuple[str, str]] = field(default_factory=list)
     made: int = 0
+    outputs: str = ""
 
 
 def judge(
@@ -86,11 +90,18 @@ def judge(
         elements = evaluate(conversion)
     with watch.step("device"):
         findings = _Run(conversion, elements, device).all()
+    judgement = Judgement(Verdict.PASS, subcases=findings.made)
     if findings.broken or findings.wrong:
-        return _failed(case, findings)
-    if findings.warned or findings.doubts:
-        return _warned(case, findings)
-    return Judgement(Verdict.PASS, subcases=findings.made)
+        judgement = _failed(case, findings)
+    elif findings.warned or findings.doubts:
+        judgement = _warned(case, findings)
+    return replace(judgement, outputs=findings.outputs)
+
+
+def missing(case: Case, description: DeviceDescription) -> Reason | None:
+    """Return the first thing that a device lacks for the conversions of a case; None if it lacks nothing."""
+    conversion = build_conversion(case)
+    return missing_for(description, conversion.forms, conversion.commands)
 
 
 def _failed(case: Case, findings: Findings) -> Judgement:
@@ -275,6 +286,8 @@ class _Run:
         wrong = [mismatch for mismatch in found if mismatch is not None]
         mine = tuple(one for one in expected.placed if one.array == name) if expected is not None else ()
         warned = compare_quality(Expected(mine), {name: old[inside]}, Outcome({name: new[inside]})) if mine and not wrong else ()
+        if mine:
+            self._found.outputs += WITHOUT if wrong else outputs_digest(Expected(mine), {name: new[inside]})
         of_elements = any(mismatch.matrix is not None for mismatch in (*wrong, *warned))
         matches = self._diagnosis(place, number, mine[0], old[inside], new[inside]) if of_elements else ()
         for mismatches, failures in ((wrong, self._found.wrong), (warned, self._found.warned)):

@@ -29,10 +29,12 @@ from cts.verdict.effort import Effort
 from cts.verdict.expected import Expected, as_expected
 from cts.verdict.failure import Failure, Match, Mismatch, explanations
 from cts.verdict.machine import ElementPlace, MachineWalk
+from cts.verdict.outputs import WITHOUT, outputs_digest
 from cts.verdict.poison import initial_contents
 from cts.verdict.tensor_map import TensorMap
 from cts.verdict.verdict import Judgement, Verdict
 from generators.casebook import BuiltCase, Case, build
+from generators.digests import digest
 from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError, NotExpressible, Rule
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -88,28 +90,9 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
     else:
         for one, of in zip(program.all, running, strict=True):
             outcomes += _run(device, of, plan.dispatches_of(one), watch, one.label)
-    with watch.step("compare"):
-        wrong: list[WrongSubcase] = []
-        warned: list[WrongSubcase] = []
-        for index, (one, want, before, outcome) in enumerate(zip(plan.programs, plan.expected, plan.before, outcomes, strict=True)):
-            rounds = ((1, outcome), *outcome.repeats)
-            found = (WrongSubcase(index, left, compare(one, want, before, left), number) for number, left in rounds)
-            if bad := next((entry for entry in found if entry.mismatches), None):
-                wrong.append(bad)
-                continue
-            found = (WrongSubcase(index, left, compare_quality(want, before, left), number) for number, left in rounds)
-            if doubtful := next((entry for entry in found if entry.mismatches), None):
-                warned.append(doubtful)
-    policy = _policy(program, plan.expected)
-    passed = {index: outcome for index, outcome in enumerate(outcomes) if all(index != entry.index for entry in (*wrong, *warned))}
-    if wrong:
-        with watch.step("diagnose"):
-            back = partial(_way_back, device, dict(zip(map(id, program.all), kernels, strict=True)), plan)
-            return _failed(case, plan, wrong, policy, effort, back, passed)
-    if warned:
-        with watch.step("diagnose"):
-            return _warned(case, plan, warned, policy, effort, passed)
-    return Judgement(Verdict.PASS, message=_choices(plan, outcomes), subcases=len(outcomes), policy=policy)
+    back = partial(_way_back, device, dict(zip(map(id, program.all), kernels, strict=True)), plan)
+    judgement = judge_outcomes(case, plan, outcomes, watch, effort, back)
+    return replace(judgement, module=digest([kernels[0].spirv]))
 
 
 def _run(device: Device, kernel: Kernel, dispatches: Sequence[Dispatch], watch: Stopwatch, label: str) -> list[Outcome]:
@@ -277,10 +260,11 @@ def _labelled(missing: Reason | None, label: str) -> Reason | None:
     return replace(missing, text=f"{missing.text} (with {label})") if missing and label else missing
 
 
-def _policy(program: Program, expected: Sequence[Expected]) -> str:
-    if program.policy:
-        return program.policy
-    notes = dict.fromkeys(note for want in expected for note in want.notes)
+def policy_of(plan: Arrangement) -> str:
+    """Return the policy of the suite on which the verdict of a case depends; empty if it depends on the specification alone."""
+    if policy := plan.programs[0].policy:
+        return policy
+    notes = dict.fromkeys(note for want in plan.expected for note in want.notes)
     return "; ".join(notes)
 
 
@@ -357,6 +341,43 @@ def _warned(
     blocks.append("The specification permits these values: nothing has failed.")
     reason = f"{len(warned)} of {len(plan.subcases)} subcases: {first.summary}" + _first_match(diagnoses)
     return Judgement(Verdict.QUALITY_WARNING, code, one_line(reason), "\n".join(blocks), len(plan.subcases), policy, failures)
+
+
+def judge_outcomes(
+    case: Case, plan: Arrangement, outcomes: Sequence[Outcome], watch: Stopwatch, effort: Effort, back: WayBack = _unknown
+) -> Judgement:
+    """Compare the results of all subcases, in their order.
+
+    Args:
+        back: returns how machine code made the first wrong element.
+    """
+    with watch.step("compare"):
+        wrong: list[WrongSubcase] = []
+        warned: list[WrongSubcase] = []
+        for index, (one, want, before, outcome) in enumerate(zip(plan.programs, plan.expected, plan.before, outcomes, strict=True)):
+            rounds = ((1, outcome), *outcome.repeats)
+            found = (WrongSubcase(index, left, compare(one, want, before, left), number) for number, left in rounds)
+            if bad := next((entry for entry in found if entry.mismatches), None):
+                wrong.append(bad)
+                continue
+            found = (WrongSubcase(index, left, compare_quality(want, before, left), number) for number, left in rounds)
+            if doubtful := next((entry for entry in found if entry.mismatches), None):
+                warned.append(doubtful)
+        bad_ones = {entry.index for entry in wrong}
+        written = (
+            WITHOUT if index in bad_ones else outputs_digest(want, outcome.outputs)
+            for index, (want, outcome) in enumerate(zip(plan.expected, outcomes, strict=True))
+        )
+        outputs = "".join(written)
+    policy = policy_of(plan)
+    passed = {index: outcome for index, outcome in enumerate(outcomes) if all(index != entry.index for entry in (*wrong, *warned))}
+    if wrong:
+        with watch.step("diagnose"):
+            return replace(_failed(case, plan, wrong, policy, effort, back, passed), outputs=outputs)
+    if warned:
+        with watch.step("diagnose"):
+            return replace(_warned(case, plan, warned, policy, effort, passed), outputs=outputs)
+    return Judgement(Verdict.PASS, message=_choices(plan, outcomes), subcases=len(outcomes), policy=policy, outputs=outputs)
 
 
 def _failed(

@@ -3,25 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from cts.devices.kernel_needs import DependsOnDevice, needs_of
-from cts.kinds.kernel import arrange, compile_module
+from cts.kinds.kernel import Arrangement, arrange, compile_module, policy_of
 from cts.kinds.pinned_needs import CaseNeeds
 from cts.verdict.expected import Exact, Expected, Interval, OneOf, ValueSet
 from generators.casebook import Case, CaseKind, build
 from generators.digests import array_bytes, digest, digest_inputs
 from generators.dispatch import kernel
 from generators.numerics.rounding import to_bits
+from generators.program.program import Program
 
 _SIGNIFICANT_BITS = 20
 
 
+@lru_cache(maxsize=1)
+def _arranged(case: Case) -> tuple[Program, Arrangement]:
+    """Return the program of a case, and its subcases; they are kept until another case is asked for."""
+    built = build(case)
+    return built.program, arrange(built)
+
+
 def digests(case: Case) -> tuple[str, str, str]:
     """Digest the module that the suite assembles, the inputs and the expected results."""
-    built = build(case)
-    program = built.program
-    plan = arrange(built)
+    program, plan = _arranged(case)
     return digest([compile_module(program, "spirv")]), digest_inputs(plan.subcases), digest_expected(plan.expected)
+
+
+def only_positions(case: Case) -> tuple[str, ...]:
+    """Return the positions without which no specification binds a driver to pass the case; empty if a specification binds it.
+
+    For error bounds, which are a policy of the suite, it is ``policy``.
+
+    Such a case has a module that the text may forbid, values for which the text has no bound, or values that only a position gives.
+    """
+    if case.definition.kind is not CaseKind.KERNEL:
+        return ()
+    if case.disputed:
+        return case.disputed
+    _, plan = _arranged(case)
+    if policy_of(plan):
+        return ("policy",)
+    authorities = [placed.expectation.authority for want in plan.expected for placed in want.placed]
+    return tuple(dict.fromkeys(one.position for one in authorities if one.position and not one.requirement))
 
 
 def needs(case: Case) -> CaseNeeds | None:

@@ -53,6 +53,12 @@ def judge(
     return Judgement(Verdict.FAIL, Code.FAIL_PROPERTY.of(query.rule), f"{broken[0]} ({rule.words})", "\n".join(lines), 1)
 
 
+def missing(case: Case, description: DeviceDescription) -> Reason | None:
+    """Return why the rule of a case does not apply to a device; None if it does."""
+    query = build_query(case)
+    return _lacking(description, COMMANDS[query.command], _RULES[query.rule], query.info)
+
+
 def _broken(query: PropertyQuery, rule: PropertyRule, device: AnswersQueries) -> list[str]:
     """Return lines that say how a device breaks the rule; for matrices of a workgroup, for each number of invocations."""
     description, info = device.description, query.info

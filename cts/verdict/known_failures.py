@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
@@ -80,6 +81,7 @@ class KnownFailure:
         link: a link to a report to the driver's authors; empty if there is none.
         limit: the time limit in seconds for a step of such a case; None for the limit of the run.
         place: file, line and key.
+        expires: the last day on which a conformance package may rest on the entry (``2027-03-31``); empty if none may.
     """
 
     id: str
@@ -96,6 +98,7 @@ class KnownFailure:
     link: str
     place: str
     limit: float | None = None
+    expires: str = ""
 
     def selects(self, case: Case) -> bool:
         """Tell whether a case shows it."""
@@ -380,7 +383,7 @@ def _driver(document: Element) -> str:
 
 
 _REQUIRED = ("id", "cases", "ends", "what", "smallest")
-_OPTIONAL = ("since", "until", "defects", "front_end", "evidence", "seen", "link", "limit")
+_OPTIONAL = ("since", "until", "defects", "front_end", "evidence", "seen", "link", "limit", "expires")
 
 
 def _entry(element: Element, seen: str, casebook: Casebook) -> KnownFailure:
@@ -412,7 +415,16 @@ def _entry(element: Element, seen: str, casebook: Casebook) -> KnownFailure:
         link=fields["link"].text() if "link" in fields else "",
         place=element.place,
         limit=fields["limit"].integer(1, 3600) if "limit" in fields else None,
+        expires=_day(fields["expires"]) if "expires" in fields else "",
     )
+
+
+def _day(element: Element) -> str:
+    text = element.label("a day")
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise element.error(f"'{text}' is not a day; expected year, month and day, as 2027-03-31") from None
 
 
 def _front_end(element: Element) -> FrontEnd:

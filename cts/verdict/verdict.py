@@ -75,6 +75,10 @@ class Judgement:
         policy: why the verdict depends on a policy of the suite; empty if it depends on the specification alone.
         failures: the failing arrays, in the order of the subcases; for a quality warning, the arrays with permitted values that are not
             expected.
+        module: a digest of the SPIR-V that the device got, the one that golden/tiers pins for the front end ``spirv``; empty if there is
+            no module, or if it was not compared what the device wrote.
+        outputs: for each subcase, 8 digits of a digest of the elements that it must write, or as many ``-`` if some are wrong; empty if
+            there are none.
     """
 
     verdict: Annotated[Verdict, Meta(title="Verdict")]
@@ -84,6 +88,8 @@ class Judgement:
     subcases: Annotated[Count, Meta(title="Subcases")] = 0
     policy: str = ""
     failures: tuple[Failure, ...] = ()
+    module: str = ""
+    outputs: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -113,6 +113,7 @@ def query(instance: Instance, handle: CData, index: int) -> PhysicalDevice:
         "vendor_id": basic.vendorID,
         "device_id": basic.deviceID,
         "extensions": sorted({s.extension for s in features.nodes if s.extension}),
+        "conformance_version": _conformance_version(properties),
     }
     description = DeviceDescription(
         name=text(basic.deviceName),
@@ -182,6 +183,15 @@ def _identity(basic: CData, properties: Chain) -> tuple[str, str]:
     if driver is None:
         return uuid, ".".join(map(str, split_version(basic.driverVersion)))
     return uuid, f"{text(driver.driverName)} {text(driver.driverInfo)}".strip()
+
+
+def _conformance_version(properties: Chain) -> str:
+    """Return the version of Khronos' test suite that the driver claims to pass; empty if the device's Vulkan version has no such claim."""
+    driver = next((node for queried, node in properties.nodes.items() if queried.name == "VkPhysicalDeviceVulkan12Properties"), None)
+    if driver is None:
+        return ""
+    version = driver.conformanceVersion
+    return f"{version.major}.{version.minor}.{version.subminor}.{version.patch}"
 
 
 def _component(vk: int) -> str:

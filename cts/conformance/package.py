@@ -1,0 +1,87 @@
+"""The archive of a submission: a zip file with a few members, always the same bytes for the same run and the same zlib.
+
+SHA256SUMS has a line for each other member, as ``sha256sum`` writes and checks it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from cts.conformance.refusal import Check, Refusal, Refused, refusal
+from cts.journal.journal import META, RESULTS
+from generators.errors import CtsError
+
+STATEMENT, SUMS, WAIVERS = "statement.json", "SHA256SUMS", "waivers/"
+_ALWAYS = frozenset({STATEMENT, META, RESULTS, SUMS})
+_WAIVER = re.compile(r"waivers/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}\.yaml")
+_MOST_MEMBERS = 100
+
+MOST_BYTES = 1 << 30
+"""The most bytes of all members."""
+
+Members = Mapping[str, bytes]
+"""The contents of each member by its name."""
+
+
+def checksums(members: Members) -> bytes:
+    """Return SHA256SUMS for the members; itself, if it is there, is left out."""
+    return "".join(f"{hashlib.sha256(members[name]).hexdigest()}  {name}\n" for name in sorted(members) if name != SUMS).encode()
+
+
+def write_package(path: Path, members: Members) -> None:
+    """Write an archive.
+
+    Raises:
+        CtsError: the file cannot be written.
+    """
+    try:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+            for name in sorted(members):
+                member = zipfile.ZipInfo(name)
+                member.compress_type, member.create_system, member.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
+                archive.writestr(member, members[name])
+    except OSError as error:
+        raise CtsError(f"cannot write {path}: {error.strerror}; give --to another PACKAGE") from error
+
+
+def read_package(path: Path) -> Members:
+    """Return the members of an archive. Nothing is written to the disk.
+
+    Raises:
+        Refused: it is not an archive, or has other members than a package.
+        CtsError: the file cannot be read.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            infos = archive.infolist()
+            names = [info.filename for info in infos]
+            wrong = sorted({name for name in names if name not in _ALWAYS and not _WAIVER.fullmatch(name)} | (_ALWAYS - set(names)))
+            if wrong or len(set(names)) != len(names) or len(names) > _MOST_MEMBERS:
+                raise Refused(refusal(Check.MEMBERS, ", ".join(map(repr, wrong[:3]))))
+            if sum(info.file_size for info in infos) > MOST_BYTES:
+                raise Refused(refusal(Check.SIZE, path.name))
+            return {info.filename: _contents(archive, info) for info in infos}
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise Refused(refusal(Check.ARCHIVE, path.name, error)) from error
+    except OSError as error:
+        raise CtsError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _contents(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """Return a member. Its size in the archive's directory may be a lie."""
+    with archive.open(info) as file:
+        found = file.read(info.file_size + 1)
+    if len(found) != info.file_size:
+        raise zipfile.BadZipFile(f"{info.filename} has another size than the archive says")
+    return found
+
+
+def wrong_checksums(members: Members) -> Iterator[Refusal]:
+    """Yield a refusal if SHA256SUMS is wrong."""
+    if members[SUMS] != checksums(members):
+        yield refusal(Check.CHECKSUM, SUMS)

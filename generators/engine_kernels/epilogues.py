@@ -20,7 +20,7 @@ from generators.routines.scaling import scaled
 from generators.types import ComponentType, StorageClass
 
 EpilogueKind = Literal["none", "bias", "scale", "limit", "chain", "polynomial"]
-"""The epilogues: nothing; a bias for each column; a scale for each row; a lower limit of zero; bias, limit and scale; x * x + 3 * x."""
+"""The epilogues: nothing; a bias for each column; a scale for each row; a lower limit of zero; bias, limit and scale; x * x - 3 * x."""
 
 _MARGIN = 64
 """Extra elements at the end of a bias or scale: tiles extend beyond the edges of the tensors and read them too."""
@@ -94,10 +94,10 @@ class Epilogue:
         return element_function(f"{step}_of", (row, column, x, begin), Binary("add" if step == "bias" else "multiply", x, read))
 
     def _polynomial(self, matrix: Matrix) -> Matrix:
-        """Compute x * x + 3 * x by arithmetic on whole matrices."""
+        """Compute x * x - 3 * x by arithmetic on whole matrices."""
         builder, name = self.writer.builder, self.writer.name
         square = builder.elementwise(name("square"), "multiply", matrix, matrix)
-        triple = scaled(builder, name("triple"), matrix, builder.literal(bits_of(self.component, 3), self.component))
+        triple = scaled(builder, name("triple"), matrix, builder.literal(bits_of(self.component, -3), self.component))
         return builder.elementwise(name("polynomial"), "add", square, triple)
 
 

@@ -14,6 +14,7 @@ from generators.casebook import Case, build, expand, find_case
 from generators.dispatch import kernel
 from generators.kernel import Kernel
 from generators.program.program import Program
+from tests.broken_devices.doubles import Broken
 from tests.suite import casebook
 
 
@@ -32,7 +33,7 @@ def prepared(case_id: str) -> tuple[Kernel, Program, Arrangement]:
     return kernel(program, compile_module(program, "spirv")), program, arrange(built)
 
 
-def fails(case_id: str, device: EmbeddedDevice) -> bool:
+def fails(case_id: str, device: EmbeddedDevice | Broken) -> bool:
     """Return whether the device supports the case and fails it."""
     built, program, plan = prepared(case_id)
     if device.missing(built):

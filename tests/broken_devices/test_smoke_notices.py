@@ -112,6 +112,17 @@ def test_arithmetic_around_a_multiply_add_lost(profile, op, operation):
     assert noticed("elementwise_muladd", wrong(profile, lost), operation=operation)
 
 
+@pytest.mark.parametrize("profile", TODAY)
+@pytest.mark.parametrize(
+    "op",
+    [Op.FAdd, Op.FSub, Op.FMul, Op.FDiv, Op.FNegate, Op.IAdd, Op.ISub, Op.IMul, Op.SDiv, Op.UDiv, Op.SNegate, Op.MatrixTimesScalar],
+    ids=lambda op: op.name,
+)
+def test_results_of_the_first_subgroup_in_every_subgroup(profile, op):
+    faults = Faults({op: matrices(lambda type_, right, operands: np.broadcast_to(right[:1], right.shape))})
+    assert noticed("elementwise", wrong(profile, faults), subgroups=("2", "4"))
+
+
 @pytest.mark.parametrize(
     ("op", "types", "result"),
     [

@@ -84,7 +84,7 @@ def test_a_staged_product_in_two_buffers_is_that_of_numpy():
     a = inputs["a"].view(np.int8).astype(np.int64).reshape(m, k)
     b = inputs["b"].view(np.int8).astype(np.int64).reshape(k, n)
     total = a @ b + inputs["c"].view(np.int32).astype(np.int64).reshape(m, n)
-    wanted = (total * total + 3 * total).astype(np.uint64).astype(np.uint32)
+    wanted = (total * total - 3 * total).astype(np.uint64).astype(np.uint32)
     assert np.array_equal(outputs["d"].view(np.uint32).reshape(m, n), wanted)
 
 

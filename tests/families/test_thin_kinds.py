@@ -6,7 +6,7 @@ from cts.defects.glossary import glossary
 from cts.embedded.profile import load_profile
 from generators.casebook import Tier
 from tests.families.profile_table import Shown
-from tests.families.thin_kinds import EVERY_PROFILE, Limits, id_of, load_limits, low_medians, thin
+from tests.families.thin_kinds import EVERY_PROFILE, Limits, id_of, load_limits, low_medians, needless, thin
 
 _REASON = "it cannot occur"
 _LIMITS = Limits(
@@ -46,6 +46,23 @@ def test_an_excused_kind_is_not_thin() -> None:
     kinds = {_STRIDE: Shown(9, 0), _LOOP: Shown(9, 0)}
     assert [len(list(thin(kinds, _LIMITS, profile, Tier.NIGHTLY))) for profile in ("one", "two")] == [0, 1]
     assert _LIMITS.all_excused == {"one": {id_of(_LOOP), _STRIDE}, "two": {id_of(_LOOP)}}
+
+
+def test_an_excuse_is_needless_if_smoke_alone_shows_enough_cases_of_each_of_its_kinds_on_each_of_its_profiles() -> None:
+    enough, few = Shown(9, 5), Shown(9, 4)
+
+    def found(one: dict[str, Shown], two: dict[str, Shown]) -> int:
+        return len(list(needless({"one": one, "two": two}, _LIMITS)))
+
+    every, other = _LOOP, "loop.runs_once"
+    assert found({every: few, _STRIDE: few}, {every: enough}) == 0
+    assert found({every: enough, _STRIDE: few}, {every: enough, other: few}) == 0
+    assert found({every: enough, _STRIDE: few}, {every: enough, other: enough}) == 1
+    assert found({every: enough, _STRIDE: enough}, {every: enough}) == 2
+
+
+def test_an_excuse_of_a_kind_that_cannot_occur_is_needless() -> None:
+    assert len(list(needless({"one": {}, "two": {}}, _LIMITS))) == 2
 
 
 def test_profiles_and_excused_kinds_exist() -> None:

@@ -15,8 +15,10 @@ from cts.verdict.verdict import Verdict
 from generators.casebook import build, find_case
 from generators.dispatch import kernel
 from generators.spirv.enumerants import Op
+from generators.spirv.reader import HEADER_WORDS, read_instructions
 from generators.stages import Draw
 from tests.broken_devices.doubles import Broken, judged
+from tests.broken_devices.smoke import fails
 from tests.suite import casebook
 
 CASES = [
@@ -59,6 +61,23 @@ def nothing_done(_):
 def test_a_device_whose_helper_invocations_write_memory_fails(case_id: str) -> None:
     device = EmbeddedDevice(load_profile("universal"), faults=Faults({Op.DemoteToHelperInvocation: nothing_done}))
     assert judged(case_id, device).verdict is Verdict.FAIL
+
+
+def going_on(module: bytes) -> bytes:
+    """Return the module with a branch to the end of the selection in place of each OpKill."""
+    merge, words = 0, list[int]()
+    for one in read_instructions(module):
+        merge = one.operands[0] if one.op is Op.SelectionMerge else merge
+        op, operands = (Op.Branch, (merge,)) if one.op is Op.Kill else (one.op, one.operands)
+        words += [int(op) | len(operands) + 1 << 16, *operands]
+    return module[: 4 * HEADER_WORDS] + np.array(words, np.uint32).tobytes()
+
+
+@pytest.mark.parametrize("operation", ["outer_product", "reduce_sum"])
+def test_a_device_that_discards_no_fragments_fails(operation: str) -> None:
+    case_id = f"vector_stages[stage:fragment/operation:{operation}/invocations:7/discards:before]"
+    assert not fails(case_id, Broken())
+    assert fails(case_id, Broken(module=going_on))
 
 
 def storing_nothing(_):

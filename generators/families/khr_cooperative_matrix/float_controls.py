@@ -65,8 +65,8 @@ class SubcaseParameters(Parameters):
 
 
 def _pattern_fits(parameters: SubcaseParameters) -> bool:
-    """Tell whether a mode of the case decides results of the pattern."""
-    return pattern_binds(parameters, parameters.pattern)
+    """Tell whether a mode of the case decides results of the pattern. Moves keep denormals in every mode."""
+    return pattern_binds(parameters, parameters.pattern) or (parameters.operation == "move" and parameters.pattern == "denormals")
 
 
 def _part_fits(parameters: SubcaseParameters) -> bool:

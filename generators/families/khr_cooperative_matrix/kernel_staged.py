@@ -282,8 +282,8 @@ class _StagedProduct:
                 found = []
                 for total in sums:
                     square = builder.elementwise(name("square"), "multiply", total, total)
-                    three = builder.literal(bits_of(total.type.component, 3), total.type.component)
-                    found.append(builder.elementwise(name("result"), "add", square, scaled(builder, name("triple"), total, three)))
+                    factor = builder.literal(bits_of(total.type.component, -3), total.type.component)
+                    found.append(builder.elementwise(name("result"), "add", square, scaled(builder, name("triple"), total, factor)))
                 return found
             case "gate":
                 # Multiply each sum by the next one, as in a gated layer; negate a single sum.

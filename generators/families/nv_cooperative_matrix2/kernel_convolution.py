@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
@@ -151,6 +152,11 @@ class _Convolution:
         down, across = writer.divided(instance, width, ("patch_row", "patch_column"))
         return writer.scaled("y", down, self.patch[0]), writer.scaled("x", across, self.patch[1])
 
+    @cached_property
+    def _width(self) -> ScalarValue:
+        """The width of the filter, one operand for all iterations."""
+        return self.writer.number("filter_width", self.filter[1], signed=False)
+
     def _step(self, index: ScalarValue, current: Sequence[Matrix]) -> list[Matrix]:
         writer, row = self.writer, self.row
         zero = writer.literal(0)
@@ -159,8 +165,7 @@ class _Convolution:
         channel: ScalarValue = zero
         filters: list[tuple[ScalarValue, int]]
         if self.by_taps:
-            width = writer.number(writer.name("filter_width"), self.filter[1], signed=False)
-            steps = (self.builder.arithmetic(writer.name(operator), operator, index, width) for operator in ("divide", "modulo"))
+            steps = (self.builder.arithmetic(writer.name(operator), operator, index, self._width) for operator in ("divide", "modulo"))
             first = [
                 writer.sum("offset", corner, writer.scaled("tap", step, self.dilation)) for corner, step in zip(first, steps, strict=True)
             ]

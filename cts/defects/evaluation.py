@@ -27,8 +27,11 @@ Substitute = Callable[[State, Any], None]
 def substituting(substitutes: Mapping[Operation, Substitute], otherwise: Perform = perform) -> Perform:
     """Return a function that performs operations by their substitutes, and all others by ``otherwise``."""
 
+    kinds = {type(operation) for operation in substitutes}
+
     def performed(state: State, operation: Operation) -> None:
-        substitutes.get(operation, otherwise)(state, operation)
+        # Most operations are of other classes, and cost no hash.
+        (substitutes.get(operation, otherwise) if type(operation) in kinds else otherwise)(state, operation)
 
     return performed
 

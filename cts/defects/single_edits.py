@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, combinations, pairwise
@@ -30,7 +31,8 @@ from generators.program.functions import Call, Function, passed_type
 from generators.program.memory import Array
 from generators.program.operation import Effect, Operation, Part
 from generators.program.program import Program
-from generators.program.values import AnyValue, Operand, Value, literal
+from generators.program.scalars import BuiltInScalar, InstanceIndex, ScalarArithmetic
+from generators.program.values import AnyValue, ArrayType, Operand, Value, is_cooperative_vector, is_matrix, literal
 from generators.program.walking import flattened, results
 from generators.types import COMPONENT_TYPES, ComponentType
 
@@ -60,12 +62,24 @@ _CONFUSED = (
 _NARROW = ("f16", "bf16", "u16", "u8")
 """Types that an operand may be narrowed to."""
 
+_LOADED = frozenset({"push_constant", "buffer"})
+"""Sources of operands that a shader loads."""
+
+_UNLIKELY = ("of_first_instance", "narrowed", "sign_lost", "twice", "half", "again")
+"""Ends of the names of mistakes that are tried after all others."""
+
+WIDE = 8
+"""An operation with more operands of one type than this is wide: most of its edits take one of them in place of another."""
+
+_DATA = frozenset({"value", "matrix", "vector"})
+"""Operands that an operation without result stores."""
+
 Change = Callable[[np.ndarray, ComponentType], np.ndarray]
 """Takes bits of a component type, and returns other bits of it."""
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """An operand of an operation: a value, or a constant such as a layout, a flag or an index."""
 
     path: Path
@@ -81,22 +95,22 @@ class _Place:
         return isinstance(self.value, Value | Operand)
 
 
-def _places(part: Part) -> Iterator[_Place]:
+def _places(part: Part) -> Iterator[Place]:
     """Yield the operands of an operation, except those of operations inside it."""
     for name, field in vars(part).items():
         if name not in part.defines and name not in _WITHOUT_MEANING:
             yield from _inside(field, (name,))
 
 
-def _inside(field: object, path: Path) -> Iterator[_Place]:
+def _inside(field: object, path: Path) -> Iterator[Place]:
     if isinstance(field, Value | Operand | Array | int | enum.Enum | str):
-        yield _Place(path, field)
+        yield Place(path, field)
     elif isinstance(field, tuple):
         for index, one in enumerate(field):
             yield from _inside(one, (*path, index))
     elif isinstance(field, Part) and not isinstance(field, Operation):
         for place in _places(field):
-            yield _Place((*path, *place.path), place.value)
+            yield Place((*path, *place.path), place.value)
 
 
 def _with(part: Any, path: Path, value: object) -> Any:
@@ -115,7 +129,7 @@ def _words_of(part: type) -> Mapping[str, tuple[str, ...]]:
     return {name: get_args(hint) for name, hint in get_type_hints(part).items() if get_origin(hint) is Literal}
 
 
-def _others(operation: Operation, place: _Place, arrays: Sequence[Array]) -> Iterator[Any]:
+def _others(operation: Operation, place: Place, arrays: Sequence[Array]) -> Iterator[Any]:
     """Yield other constants of the same kind, or other arrays."""
     value = place.value
     if isinstance(value, Array):
@@ -224,6 +238,60 @@ class _Changed:
         return not known or not all(np.array_equal(self.change(bits, self.component), bits) for bits in known)
 
 
+def by_likelihood(edits: Iterable[Defect]) -> list[Defect]:
+    """Return single edits in the order to try them: frequent mistakes, mistakes in all instructions of a kind, and those in matrices and
+    vectors first; otherwise one of each kind after the other.
+    """
+    seen: Counter[tuple[object, ...]] = Counter()
+    small: dict[Operation, bool] = {}
+    keyed = []
+    for edit in edits:
+        operation = next(iter(edit.substitutes))
+        if operation not in small:
+            values = chain(results(operation), (place.value for place in _places(operation)))
+            small[operation] = not any(is_matrix(one) or is_cooperative_vector(one) for one in values)
+        key = (edit.id.endswith(_UNLIKELY), edit.parameters["instruction"] != EVERY, small[operation])
+        seen[kind := (*key, edit.parameters["class"])] += 1
+        keyed.append(((*key, seen[kind], len(keyed)), edit))
+    return [edit for _, edit in sorted(keyed)]
+
+
+def _bent(raw: np.ndarray, component: ComponentType) -> np.ndarray:
+    """Change every element, so that changing it again does not restore it. A float stays exact."""
+    return encode(component, -2 * values(raw, component)) if component.is_float else _plus(1)(raw, component)
+
+
+def probe(operation: Operation, trace: Trace) -> Substitute | None:
+    """Build a step that changes what an operation gives, to see what depends on it; None if that is not known.
+
+    Integers that the program computes become zero, which is an index of each array.
+    """
+    made = getattr(operation, "result", None)
+    component = _component(made.type) if isinstance(made, Value) else None
+    if made is not None and component is not None and not isinstance(made.type, ArrayType):
+        is_index = isinstance(operation, ScalarArithmetic | InstanceIndex | BuiltInScalar) and not component.is_float
+        step = _Changed(made, component, (lambda raw, _: np.zeros_like(raw)) if is_index else _bent)
+        return step if step.alters(trace) else None
+    stored = [place for place in _places(operation) if place.path[-1] in _DATA] if made is None else []
+    return probe_of_operands(stored) if stored else None
+
+
+def probe_of_operands(places: Sequence[Place]) -> Substitute:
+    """Build a step that performs the operation with changed operands."""
+
+    def step(state: State, operation: Any) -> None:
+        changed = operation
+        for place in places:
+            component = _component(place.value.type)
+            if component is not None and not isinstance(place.value, Operand):
+                wrong = Value(f"{place.value.name} as a wrong device takes it", place.value.type)
+                _written(state, place.value.name, component, _bent, wrong.name)
+                changed = _with(changed, place.path, wrong)
+        perform(state, changed)
+
+    return step
+
+
 def may_change(defect: Defect, trace: Trace) -> bool:
     """Tell whether a defect may change anything in a subcase."""
     with np.errstate(all="ignore"):
@@ -308,20 +376,37 @@ class _SingleEdit:
         return (self.where["operand"], str(self.back)) if self.back else tuple(self.where.values())
 
 
-def single_edits(program: Program) -> Iterator[Defect]:
+Chosen = Callable[[Operation, list[Place]], list[Place]]
+"""Returns the operands of a wide operation that may be wrong."""
+
+
+def single_edits(program: Program, chosen: Chosen = lambda _, places: places) -> Iterator[Defect]:
     """Yield the single edits of the operations of ``program``: first each mistake in all instructions of a kind, in all addresses, and in
     all comparisons; then in each of several instructions of a kind alone.
+
+    Args:
+        program: the program.
+        chosen: leaves out operands of wide operations.
     """
     earlier: list[AnyValue] = []
+    given: dict[Operand, None] = {}
+    accesses: list[Any] = []
     kinds: dict[tuple[str, ...], dict[Operation, _SingleEdit]] = {}
     roles: dict[tuple[str, ...], dict[Operation, _SingleEdit]] = {}
     for operation in _everywhere(program):
-        for edit in _edits_of(operation, earlier, program.arrays):
+        for edit in chain(
+            _edits_of(operation, earlier, program.arrays, chosen), _of_pointer(operation, accesses), _of_given(operation, given)
+        ):
             kinds.setdefault((_kind(operation), edit.name, *edit.alike), {})[operation] = edit
             if (role := _role(edit.where.get("operand", ""))) is not None:
                 alike = {**edit.where, "operand": role[1]}
                 roles.setdefault((role[0], edit.name, *alike.values()), {})[operation] = replace(edit, where=alike)
         earlier.extend(results(operation))
+        given.update(
+            (place.value, None) for place in _places(operation) if isinstance(place.value, Operand) and place.value.source in _LOADED
+        )
+        if _pointer(operation) is not None:
+            accesses.append(operation)
     for (kind, *_), edits in (*kinds.items(), *roles.items()):
         first, *others = edits.values()
         if any(edit.where != first.where for edit in others):
@@ -372,13 +457,20 @@ def _defect(edit: _SingleEdit, steps: Mapping[Operation, Substitute], instructio
     return Defect(f"single_edit.{edit.name}", steps, {"instruction": instruction, "class": kind, **edit.where})
 
 
-def _edits_of(operation: Operation, earlier: list[AnyValue], arrays: Sequence[Array]) -> Iterator[_SingleEdit]:
+def _edits_of(operation: Operation, earlier: list[AnyValue], arrays: Sequence[Array], chosen: Chosen) -> Iterator[_SingleEdit]:
     places = list(_places(operation))
     given = [place for place in places if place.is_value]
+    if len(given) > WIDE:
+        own = chosen(operation, given)
+        places = [place for place in places if not place.is_value or place in own]
     yield from _of_result(operation, given)
     if isinstance(operation, Loop):
         yield _SingleEdit("once_more", _rounds(1))
         yield _SingleEdit("once_less", _rounds(-1))
+    for one, two in combinations((place for place in places if place.is_value), 2):
+        if one.value.type == two.value.type and one.value != two.value:
+            where = {"operand": one.words, "other": two.words}
+            yield _SingleEdit("operands_exchanged", _put((one.path, two.value), (two.path, one.value)), where)
     for place in places:
         if place.is_value:
             yield from _of_operand(operation, place, given, earlier)
@@ -386,10 +478,6 @@ def _edits_of(operation: Operation, earlier: list[AnyValue], arrays: Sequence[Ar
             for other in _others(operation, place, arrays):
                 where = {"operand": place.words, "other": _told(other)}
                 yield _SingleEdit("operand_other", _put((place.path, other)), where)
-    for one, two in combinations(given, 2):
-        if one.value.type == two.value.type and one.value != two.value:
-            where = {"operand": one.words, "other": two.words}
-            yield _SingleEdit("operands_exchanged", _put((one.path, two.value), (two.path, one.value)), where)
     for name, function in _functions(operation).items():
         parameters = function.parameters
         for at, (left, right) in enumerate(pairwise(parameters)):
@@ -398,13 +486,38 @@ def _edits_of(operation: Operation, earlier: list[AnyValue], arrays: Sequence[Ar
                 yield _SingleEdit("parameters_exchanged", _put(((name,), swapped)), {"operand": left.name, "other": right.name})
 
 
+def _pointer(operation: Any) -> tuple[Array, object] | None:
+    """Return the array that an operation accesses, and the index at which it begins."""
+    return (operation.array, operation.first) if hasattr(operation, "array") and hasattr(operation, "first") else None
+
+
+def _of_pointer(operation: Any, accesses: Sequence[Any]) -> Iterator[_SingleEdit]:
+    """Yield the edits that give an access the pointer of an earlier one."""
+    own = _pointer(operation)
+    if own is None:
+        return
+    alike = {_pointer(one): one for one in accesses if one.array.pointee == operation.array.pointee and _pointer(one) != own}
+    for number, one in enumerate(list(alike.values())[: -_EARLIER - 1 : -1]):
+        where = {"operand": "pointer", "other": f"the pointer of {_name(one)}"}
+        yield _SingleEdit("operand_earlier", _put((("array",), one.array), (("first",), one.first)), where, number + 1)
+
+
+def _of_given(operation: Operation, given: Iterable[Operand]) -> Iterator[_SingleEdit]:
+    """Yield the edits that load another operand of the program, which an earlier operation has."""
+    for place in _places(operation):
+        if isinstance(place.value, Operand) and place.value.source in _LOADED:
+            alike = [one for one in given if one.type == place.value.type and one != place.value]
+            for one in alike[: -_EARLIER - 1 : -1]:
+                yield _SingleEdit("operand_earlier", _put((place.path, one)), {"operand": place.words, "other": one.name})
+
+
 def _told(constant: Any) -> str:
     if isinstance(constant, Array):
         return constant.name
     return constant.name or str(constant.value) if isinstance(constant, enum.Enum) else str(constant)
 
 
-def _of_operand(operation: Operation, place: _Place, given: list[_Place], earlier: list[AnyValue]) -> Iterator[_SingleEdit]:
+def _of_operand(operation: Operation, place: Place, given: list[Place], earlier: list[AnyValue]) -> Iterator[_SingleEdit]:
     where = {"operand": place.words}
     if place.path[-1] == "stride":
         yield _SingleEdit("operand_sixteen_more", _Changed(place.value, place.value.type, _plus(16), place.path), where)
@@ -425,7 +538,7 @@ def _of_operand(operation: Operation, place: _Place, given: list[_Place], earlie
         yield _SingleEdit("operand_earlier", _put((place.path, value)), where | {"other": value.name}, number + 1)
 
 
-def _of_result(operation: Operation, given: list[_Place]) -> Iterator[_SingleEdit]:
+def _of_result(operation: Operation, given: list[Place]) -> Iterator[_SingleEdit]:
     made = getattr(operation, "result", None)
     if not isinstance(made, Value):
         if not any(results(operation)):

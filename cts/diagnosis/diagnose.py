@@ -11,11 +11,12 @@ from itertools import chain
 import numpy as np
 
 from cts.defects.defect import Defect
-from cts.defects.evaluation import Trace, evaluate_defect, traced
+from cts.defects.evaluation import Substitute, Trace, evaluate_defect, traced
 from cts.defects.glossary import ParameterValue, glossary
 from cts.defects.known import known_defects
-from cts.defects.single_edits import may_change, single_edits
+from cts.defects.single_edits import by_likelihood, may_change, single_edits
 from cts.diagnosis.limit import Limit, SearchEnded
+from cts.diagnosis.reach import Reach
 from cts.verdict.compare import is_permitted, wrong_elements
 from cts.verdict.elements import gather
 from cts.verdict.expected import Exact, Expected, Placed, ValueSet, as_expected
@@ -23,6 +24,7 @@ from cts.verdict.failure import Fit, Match
 from generators.errors import GeneratorError, Rule
 from generators.kernel import Outcome
 from generators.numerics.formats import is_nan, values
+from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
 
 LISTED = 4
@@ -168,20 +170,38 @@ class Search:
         return ranked([Match(one.id, one.text, fit, explains, failing) for one, fit, explains in self.found if fit is best])
 
     def _run(self) -> None:
-        known, edits = list(known_defects(self.ran.program)), list(single_edits(self.ran.program))
-        self._try([defect for defect in (*known, *edits) if defect.id in self.foreseen], trusted=True)
-        if self.found:
-            return
-        self._try([defect for defect in (*known, *edits) if defect.id in self.earlier])
-        if self.found:
-            return
+        self.limit.check()
+        known = list(known_defects(self.ran.program))
+        for ids, trusted in ((self.foreseen, True), (self.earlier, False)):
+            edits = self._edits if any(_is_edit(one) for one in ids) else ()
+            self._try([defect for defect in (*known, *edits) if defect.id in ids], trusted=trusted)
+            if self.found:
+                return
         # Known mistakes take half of the time at most. What an earlier search of the family has not reached comes first.
         with suppress(SearchEnded):
-            self._try(self._ordered(known), share=0.5)
-        self._try(self._ordered(edits), more=LISTED)
+            self._try(self._fresh_first(known), share=0.5)
+        self._reach.rule_out(self._edits, self.ran.trace)
+        self._try(self._fresh_first(by_likelihood(filter(self._reach.may_explain, self._edits))), more=LISTED)
 
-    def _ordered(self, defects: Iterable[Defect]) -> list[Defect]:
+    def _fresh_first(self, defects: Iterable[Defect]) -> list[Defect]:
         return sorted(defects, key=lambda defect: defect.text in self.tried)
+
+    @cached_property
+    def _edits(self) -> list[Defect]:
+        return list(single_edits(self.ran.program, self._reach.chosen))
+
+    @cached_property
+    def _reach(self) -> Reach:
+        ran = self.ran
+        wrong = [wrong_elements(placed, ran.before, ran.outputs) for placed in ran.expected.placed]
+        return Reach(ran.expected, wrong, self._of_probe)
+
+    def _of_probe(self, steps: Mapping[Operation, Substitute]) -> Expected | None:
+        try:
+            with np.errstate(all="ignore"):
+                return self._evaluated(steps, self.ran, 0)
+        except _UNKNOWN:
+            return None
 
     def _try(self, defects: Iterable[Defect], more: int = 0, trusted: bool = False, share: float = 1) -> None:
         """Add the defects that explain everything, until there are ``LISTED``, and ``more``.
@@ -237,7 +257,7 @@ class Search:
         try:
             # A defect may overflow although the right program does not.
             with np.errstate(all="ignore"):
-                other = self._evaluated(defect, ran)
+                other = self._evaluated(defect.substitutes, ran)
                 is_same = ran.given_by(other)
                 if is_same and (ran is not self.ran or defect.also is None or defect.also(ran.expected, other, ran.before, ran.outputs)):
                     return _Fitting(Fit.ALL, ran.failing, ran.failing)
@@ -249,14 +269,14 @@ class Search:
                 return _Fitting(Fit.BEYOND_ARRAY, 0, 0)
         try:
             with np.errstate(all="ignore"):
-                found = _apart_from_beyond(ran, *(self._evaluated(defect, ran, beyond) for beyond in (0x00, 0x2A)))
+                found = _apart_from_beyond(ran, *(self._evaluated(defect.substitutes, ran, beyond) for beyond in (0x00, 0x2A)))
         except _UNKNOWN:
             # The model cannot say what such a device does.
             return _Fitting(Fit.BEYOND_ARRAY, 0, 0)
         return _Fitting(Fit.BEYOND_ARRAY, *found) if found is not None else None
 
-    def _evaluated(self, defect: Defect, ran: Ran, beyond: int | None = None) -> Expected:
-        return evaluate_defect(ran.program, ran.subcase, defect.substitutes, beyond, self.limit.of_evaluation(2 * ran.trace.steps + 64))
+    def _evaluated(self, steps: Mapping[Operation, Substitute], ran: Ran, beyond: int | None = None) -> Expected:
+        return evaluate_defect(ran.program, ran.subcase, steps, beyond, self.limit.of_evaluation(2 * ran.trace.steps + 64))
 
 
 @dataclass(frozen=True)
@@ -277,16 +297,16 @@ class _Fitting:
         return self.fit is Fit.ALL or self.explained >= max(TELLING, self.total // 8)
 
 
-def _is_edit(defect: Defect) -> bool:
-    return defect.id.startswith("single_edit.")
+def _is_edit(id_: str) -> bool:
+    return id_.startswith("single_edit.")
 
 
 def _says(found: Defect, other: Defect) -> bool:
     """Tell whether a defect that explains everything makes another one needless: the other one makes the same mistake in more instructions,
     or it is a single edit of the same instructions, or the same edit of fewer of them.
     """
-    if _is_edit(other):
-        same = found.substitutes.keys() == other.substitutes.keys() and not _is_edit(found)
+    if _is_edit(other.id):
+        same = found.substitutes.keys() == other.substitutes.keys() and not _is_edit(found.id)
         return same or other.substitutes.items() <= found.substitutes.items()
     return found.substitutes.items() <= other.substitutes.items()
 

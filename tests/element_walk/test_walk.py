@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cts.defects.known import known_defects
+from cts.defects.single_edits import single_edits
 from cts.element_walk.of_case import lines, subcase_of, walked
 from cts.element_walk.recording import recorded, recorded_defect
 from cts.element_walk.steps import NoSuchElement, Place
@@ -117,6 +118,26 @@ def test_a_suspected_defect_leaves_the_way_at_the_operation_that_it_changes():
     assert found.departure.suspected == words(int(placed.expected.bits[0, row, column]), placed.component)
     assert found.departure.instead
     assert any("leaves this way at" in line for line in lines(found, "", defect.text))
+
+
+def test_a_suspect_that_does_not_end_with_what_came_back_is_left_out():
+    program, subcase = dispatch(REUSE)
+    defect = next(one for one in known_defects(program) if "overwritten by the sum" in one.text)
+    placed, right = recorded_defect(program, subcase, defect.substitutes)[1].placed[-1], evaluate(program, subcase).placed[-1]
+    row, column = np.argwhere(placed.expected.bits[0] != right.expected.bits[0])[0].tolist()
+    got = words(int(placed.expected.bits[0, row, column]), placed.component)
+    match, place = Match(defect.id, defect.text), Place(placed.array, 0, row, column)
+    assert walked(program, subcase, place, match, got).departure is not None
+    assert walked(program, subcase, place, match, "another").departure is None
+
+
+def test_a_single_edit_leaves_the_way_or_stores_the_element_nowhere():
+    program, subcase = dispatch(REUSE)
+    place = first_place(program, subcase, 0, 0)
+    departed = 0
+    for edit in single_edits(program):
+        departed += walked(program, subcase, place, Match(edit.id, edit.text)).departure is not None
+    assert departed > 10
 
 
 def test_without_a_suspect_nothing_departs():

@@ -10,12 +10,14 @@ import enum
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from itertools import chain, combinations, pairwise
+from functools import cache, partial
+from itertools import chain, combinations, pairwise, takewhile
+from operator import ne
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from cts.defects.copying_loops import copying_loop, in_copies
 from cts.defects.defect import Defect
 from cts.defects.edits import of_first, skipped
 from cts.defects.evaluation import Substitute, Trace
@@ -393,15 +395,22 @@ def single_edits(program: Program, chosen: Chosen = lambda _, places: places) ->
     accesses: list[Any] = []
     kinds: dict[tuple[str, ...], dict[Operation, _SingleEdit]] = {}
     roles: dict[tuple[str, ...], dict[Operation, _SingleEdit]] = {}
-    for operation in _everywhere(program):
-        for edit in chain(
-            _edits_of(operation, earlier, program.arrays, chosen), _of_pointer(operation, accesses), _of_given(operation, given)
-        ):
+    copies: dict[Operation, Stated] = {}
+    for operation, stated in _everywhere(program):
+        known = earlier
+        if stated is not None:
+            copies[operation] = stated
+            loop: Any = stated.body[-1]
+            known = [*results(loop), *chain.from_iterable(map(results, takewhile(partial(ne, operation), loop.body)))]
+        is_loop = stated is not None and operation is stated.body[-1]
+        found = _of_copying_loop() if is_loop else _edits_of(operation, known, program.arrays, chosen)
+        for edit in chain(found, _of_pointer(operation, accesses), _of_given(operation, given)):
             kinds.setdefault((_kind(operation), edit.name, *edit.alike), {})[operation] = edit
             if (role := _role(edit.where.get("operand", ""))) is not None:
                 alike = {**edit.where, "operand": role[1]}
                 roles.setdefault((role[0], edit.name, *alike.values()), {})[operation] = replace(edit, where=alike)
-        earlier.extend(results(operation))
+        if stated is None:
+            earlier.extend(results(operation))
         given.update(
             (place.value, None) for place in _places(operation) if isinstance(place.value, Operand) and place.value.source in _LOADED
         )
@@ -411,11 +420,29 @@ def single_edits(program: Program, chosen: Chosen = lambda _, places: places) ->
         first, *others = edits.values()
         if any(edit.where != first.where for edit in others):
             first = replace(first, where={**first.where, "other": "the last value" if first.back == 1 else "the last value but one"})
-        yield _defect(first, {operation: edit.step for operation, edit in edits.items()}, EVERY, kind)
+        yield _defect(first, _steps(edits, copies), EVERY, kind)
     for (kind, *_), edits in kinds.items():
         if len(edits) > 1:
             for operation, edit in edits.items():
-                yield _defect(edit, {operation: edit.step}, _name(operation), kind)
+                yield _defect(edit, _steps({operation: edit}, copies), _name(operation), kind)
+
+
+def _steps(edits: Mapping[Operation, _SingleEdit], copies: Mapping[Operation, Stated]) -> Mapping[Operation, Substitute]:
+    """Return the steps of edits; those of operations inside loops that copy arrays are part of a step in place of the loop's effect."""
+    steps: dict[Operation, Substitute] = {}
+    inside: dict[Stated, dict[Operation, Substitute]] = {}
+    for operation, edit in edits.items():
+        stated = copies.get(operation)
+        if stated is None or isinstance(operation, Loop):
+            steps[stated or operation] = edit.step
+        else:
+            inside.setdefault(stated, {})[operation] = edit.step
+    return steps | {stated: in_copies(wrong) for stated, wrong in inside.items()}
+
+
+def _of_copying_loop() -> Iterator[_SingleEdit]:
+    yield _SingleEdit("operand_one_more", in_copies({}, 1), {"operand": "limit"})
+    yield _SingleEdit("operand_one_less", in_copies({}, -1), {"operand": "limit"})
 
 
 def _role(operand: str) -> tuple[str, str] | None:
@@ -431,14 +458,18 @@ def _kind(operation: Operation) -> str:
     return " ".join([type(operation).__name__, *(_told(one) for one in which if isinstance(one, str | enum.Enum))])
 
 
-def _everywhere(program: Program) -> Iterator[Operation]:
-    """Yield the operations that the reference model performs, also those of the functions that other instructions call."""
+def _everywhere(program: Program) -> Iterator[tuple[Operation, Stated | None]]:
+    """Yield the operations that the reference model performs, also those of the functions that other instructions call; and those of loops
+    that copy arrays, each with its loop.
+    """
     for operation in flattened(program.operations, effects=True):
-        if not isinstance(operation, Stated | Effect | PerInvocation):
-            yield operation
+        if isinstance(operation, Stated) and (loop := copying_loop(operation)) is not None:
+            yield from ((one, operation) for one in (loop, *loop.body))
+        elif not isinstance(operation, Stated | Effect | PerInvocation):
+            yield operation, None
         if not isinstance(operation, Call):
             for function in _functions(operation).values():
-                yield from flattened(function.body, effects=True)
+                yield from ((one, None) for one in flattened(function.body, effects=True))
 
 
 def _functions(operation: Operation) -> dict[str, Function]:

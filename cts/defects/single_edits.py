@@ -259,8 +259,12 @@ def by_likelihood(edits: Iterable[Defect]) -> list[Defect]:
 
 
 def _bent(raw: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Change every element, so that changing it again does not restore it. A float stays exact."""
-    return encode(component, -2 * values(raw, component)) if component.is_float else _plus(1)(raw, component)
+    """Change every element, so that changing it again does not restore it. A float keeps its exponent, and zero stays zero."""
+    if not component.is_float:
+        return _plus(1)(raw, component)
+    sign, low = (component.bits_dtype.type(one) for one in (1 << component.bits - 1, 3))
+    other = (raw ^ sign) & ~low | (raw + component.bits_dtype.type(1)) & low
+    return np.where(raw & ~sign == 0, raw, other).astype(component.bits_dtype)
 
 
 def probe(operation: Operation, trace: Trace) -> Substitute | None:
@@ -311,10 +315,13 @@ def _put(*places: tuple[Path, object]) -> Substitute:
     return step
 
 
-def _passed_on(value: AnyValue) -> Substitute:
+def _passed_on(value: AnyValue | Operand) -> Substitute:
     """Build a step that gives an operand as the result."""
 
     def step(state: State, operation: Any) -> None:
+        if isinstance(value, Operand):
+            state.scalars[operation.result.name] = state.scalar(value)
+            return
         kinds: tuple[dict[str, Any], ...] = (state.matrices, state.scalars, state.aggregates)
         for of_kind in kinds:
             if value.name in of_kind:
@@ -580,7 +587,7 @@ def _of_result(operation: Operation, given: list[Place]) -> Iterator[_SingleEdit
         assert component is not None, "it changes components"
         yield _SingleEdit(f"result_{name}", _Changed(made, component, change), kinds)
     for place in given:
-        if place.value.type == made.type and not isinstance(place.value, Operand):
+        if place.value.type == made.type:
             yield _SingleEdit("passed_on", _passed_on(place.value), {"operand": place.words})
             if component is not made.type:
                 yield _SingleEdit("again", _again(place.path), {"operand": place.words})

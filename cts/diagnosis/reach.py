@@ -58,7 +58,8 @@ class Reach:
     def rule_out(self, edits: Sequence[Defect], trace: Trace) -> None:
         """Find operations on which fewer than half of the wrong elements depend: a value may stay as it is by chance."""
         operations = list(dict.fromkeys(operation for edit in edits for operation in edit.substitutes))
-        known = {operation: step for operation in operations if (step := probe(operation, trace)) is not None}
+        with np.errstate(all="ignore"):
+            known = {operation: step for operation in operations if (step := probe(operation, trace)) is not None}
 
         def reaches(group: Sequence[Operation]) -> bool:
             return self._share({operation: known[operation] for operation in group}) >= 0.5

@@ -18,11 +18,10 @@ from generators.types import Scope
 
 
 def copying_loop(stated: Stated) -> Loop | None:
-    """Return the loop over the elements; None if the code is anything else."""
+    """Return the loop in which the invocations of a workgroup take turns; None if the code is anything else."""
     *before, last = stated.body
-    if isinstance(last, Loop) and not last.carried and before and all(isinstance(one, BuiltInScalar) for one in before):
-        return last
-    return None
+    steps = [one.result for one in before if isinstance(one, BuiltInScalar) and one.which == "workgroup_invocations"]
+    return last if isinstance(last, Loop) and not last.carried and last.step in steps else None
 
 
 def in_copies(inside: Mapping[Operation, Substitute], more: int = 0) -> Substitute:

@@ -22,11 +22,11 @@ class Part:
         cls.__hash__ = Part.__hash__  # type: ignore[method-assign]
 
     def __hash__(self) -> int:
-        try:
-            return self._hash
-        except AttributeError:
-            object.__setattr__(self, "_hash", hash((type(self), *vars(self).values())))
-            return self._hash
+        known: int | None = getattr(self, "_hash", None)
+        if known is None:
+            known = hash((type(self), *vars(self).values()))
+            object.__setattr__(self, "_hash", known)
+        return known
 
     def __getstate__(self) -> dict[str, object]:
         # Hashes of strings differ between processes.

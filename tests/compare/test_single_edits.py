@@ -27,7 +27,8 @@ from generators.program.memory import Pointee, Role
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
 from generators.program.values import Value
-from generators.types import COMPONENT_TYPES, Layout, Scope
+from generators.routines.workgroup import copy
+from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass
 from tests.reference.programs import BUFFER, as_bytes, matrix_type
 from tests.suite import casebook
 
@@ -196,3 +197,40 @@ def test_a_value_that_is_undefined_has_no_bits_in_the_trace() -> None:
     case = find_case(casebook(), "vector_composites[component:f16/form:undefined]")
     program, subcase, *_ = next(prepared(case, build(case).program))
     assert "undefined" not in traced(program, subcase).values
+
+
+def filled_by_a_loop() -> Program:
+    """Return a program that stores a matrix from workgroup memory, into which a loop over the elements has copied it."""
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    source, target = (builder.array(name, Pointee(U32), ELEMENTS, BUFFER, role=role) for name, role in ENDS)
+    shared = builder.array("shared", Pointee(U32), ELEMENTS, StorageClass.WORKGROUP, role="scratch")
+    copy(builder, shared, source)
+    builder.barrier()
+    matrix = builder.load("m", matrix_type(U32, SIZE, SIZE), shared, builder.literal(0), builder.literal(SIZE), Layout.ROW_MAJOR)
+    builder.store(matrix, target, builder.literal(0), builder.literal(SIZE), Layout.ROW_MAJOR)
+    return builder.build()
+
+
+def test_a_mistake_inside_a_loop_that_copies_is_told() -> None:
+    program = filled_by_a_loop()
+    right = ran(program, {})
+    edit = next(one for one in single_edits(program) if one.text == "every ArrayLoad takes zero as index")
+    wrong = evaluate_defect(program, right.subcase, edit.substitutes)
+    told = Search(replace(right, outcome=outcome_of(program, wrong, right.before))).run()
+    assert edit.text in [match.sentence for match in told]
+
+
+def test_an_access_takes_the_operand_or_the_pointer_of_an_earlier_one() -> None:
+    texts = [edit.text for edit in single_edits(copies(2))]
+    assert "every MatrixLoad takes first_0, an earlier value, as first" in texts
+    assert "every MatrixLoad takes the pointer of the MatrixLoad that gives m0, an earlier value, as pointer" in texts
+
+
+def test_only_operands_that_wrong_elements_depend_on_are_exchanged() -> None:
+    case = find_case(casebook(), "bitcast_arrays[from:u32/to:f32/bytes:256]")
+    program, subcase, expected, before = next(prepared(case, build(case).program))
+    edit = next(one for one in single_edits(program) if "CompositeConstruct exchanges parts[0] and parts[3]" in one.text)
+    outcome = outcome_of(program, evaluate_defect(program, subcase, edit.substitutes), before)
+    search = Search(Ran(program, subcase, expected, before, outcome))
+    assert edit.text in [match.sentence for match in search.run()]
+    assert len(search.tried) < len(list(single_edits(program))) / 2

@@ -14,6 +14,7 @@ from cts.reference.state import State
 from generators.program.control_flow import Loop, Stated
 from generators.program.operation import Operation
 from generators.program.scalars import BuiltInScalar
+from generators.program.values import Selected
 from generators.types import Scope
 
 
@@ -35,6 +36,7 @@ def in_copies(inside: Mapping[Operation, Substitute], more: int = 0) -> Substitu
     def step(state: State, stated: Stated) -> None:
         loop = copying_loop(stated)
         assert loop is not None, "there is a loop"
+        assert not isinstance(loop.limit, Selected), "an array has a length"
         of_workgroups = state.instances
         if state.program.scope is Scope.SUBGROUP:
             of_workgroups = of_workgroups[of_workgroups % state.program.subgroups == 0]

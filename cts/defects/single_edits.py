@@ -246,7 +246,7 @@ def by_likelihood(edits: Iterable[Defect]) -> list[Defect]:
     """
     seen: Counter[tuple[object, ...]] = Counter()
     small: dict[Operation, bool] = {}
-    keyed = []
+    keyed: list[tuple[tuple[bool, bool, bool, int, int], Defect]] = []
     for edit in edits:
         operation = next(iter(edit.substitutes))
         if operation not in small:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from generators.errors import GeneratorError, Rule
 
-
 _BETWEEN = 0.004
 """Fewest seconds between two questions for the processor time."""
 

@@ -64,7 +64,8 @@ class Reach:
         def reaches(group: Sequence[Operation]) -> bool:
             return self._share({operation: known[operation] for operation in group}) >= 0.5
 
-        self._ruled_out = set(known) - set(_divided(list(known), reaches))
+        kept: Collection[Operation] = _divided(list(known), reaches)
+        self._ruled_out = set(known) - set(kept)
 
     def chosen(self, operation: Operation, places: list[Place]) -> list[Place]:
         """Return the operands of an operation on which wrong elements depend."""

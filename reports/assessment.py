@@ -60,10 +60,12 @@ class Assessment:
 _FAR = 4
 """How many error bounds away from the true value a result shows a mistake, whatever the bound."""
 
+_ONE_JUDGE = "nothing outside of this suite was asked whether the answer is right"
+
 _OTHERS: Mapping[Verdict, tuple[Party, Sure, str]] = MappingProxyType(
     {
-        Verdict.CRASH: (Party.DRIVER, Sure.LIKELY, "no shader may end the process of its driver"),
-        Verdict.DEVICE_LOST: (Party.DRIVER, Sure.LIKELY, "the device was lost although nothing else ran on it"),
+        Verdict.CRASH: (Party.DRIVER, Sure.LIKELY, "no valid shader may crash its driver"),
+        Verdict.DEVICE_LOST: (Party.DRIVER, Sure.LIKELY, "no valid shader may lose its device"),
         Verdict.TIMEOUT: (Party.DRIVER, Sure.OPEN, "the kernel ends on a correct device; a longer --step-timeout tells slow from stuck"),
         Verdict.FLAKY: (Party.UNKNOWN, Sure.OPEN, "two runs alone, with the same module and data, ended differently"),
         Verdict.RESOURCE_ERROR: (Party.NOBODY, Sure.OPEN, "a device may have too little memory for a case"),
@@ -110,11 +112,19 @@ def _fault(result: CaseResult, first: Mismatch | None) -> tuple[Party, Sure, str
         return party, Sure.PROVED, f"its list of known failures explains it: {result.known}"
     if result.verdict is not Verdict.FAIL:
         return _OTHERS.get(result.verdict, (Party.UNKNOWN, Sure.OPEN, "this version of the suite does not know the verdict"))
+    if is_within(result.code, Code.FAIL_MESSAGE):
+        return (
+            Party.UNKNOWN,
+            Sure.OPEN,
+            "the validator rejects the module for another rule, or its message has changed",
+        )
     if is_of_a_validator(result):
-        return Party.VALIDATOR, Sure.LIKELY, "the module differs from a similar one in this rule alone"
+        return Party.VALIDATOR, Sure.READING, _ONE_JUDGE
     party = Party.DRIVER if result.front_end in ("", "spirv") else Party.COMPILERS
+    if is_within(result.code, Code.FAIL_CALL):
+        return party, Sure.LIKELY, "a valid call must succeed"
     if first is None:
-        return party, Sure.LIKELY, "the call must succeed, or the answer breaks a rule"
+        return party, Sure.READING, _ONE_JUDGE
     if first.kind == UNWRITTEN:
         return party, Sure.LIKELY, "the shader stores there, and the bits are still the ones from before"
     bounded = [element for element in first.elements if isinstance(element.bounds, EnvelopeBounds)]
@@ -126,7 +136,7 @@ def _fault(result: CaseResult, first: Mismatch | None) -> tuple[Party, Sure, str
         return party, Sure.READING, f"{first.position} chooses between readings of the text"
     if first.matrix is None:
         return party, Sure.LIKELY, "no instruction of the shader writes there"
-    return party, Sure.LIKELY, "these values are exact: no rounding, order or reading of the text allows another one"
+    return party, Sure.LIKELY, "these values are exact: neither rounding nor the order of operations can change them"
 
 
 def _is_far(element: WrongElement) -> bool:

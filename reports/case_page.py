@@ -52,7 +52,7 @@ class CasePage:
         source: the casebook's information about it.
         issue: the known failure that explains it; None if there is none, or the checkout does not have it.
         ended: how it ended in the runs of a folder, oldest first; empty without one.
-        walk: how its first wrong element came about; None if that is not known.
+        walk: how its first wrong element was computed; None if that is not known.
         defects: the number of failing cases in the run that each defect explains, by id.
         blame: the evidence of whose fault it is that 'cts blame --report-dir' kept; None if there is none.
     """

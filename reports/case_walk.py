@@ -1,10 +1,10 @@
-"""How the first wrong element of a case came about, for its page."""
+"""How the first wrong element of a case was computed, for its page."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cts.element_walk.of_case import subcase_of, walked
+from cts.element_walk.of_case import subcase_of, suspected, walked
 from cts.element_walk.steps import Place, Walk
 from cts.verdict.failure import UNWRITTEN
 from cts.verdict.verdict import CaseResult
@@ -33,7 +33,7 @@ def first_walk(result: CaseResult, book: Casebook | None) -> CaseWalk | None:
     if book is None or failure is None or not failure.mismatch.elements:
         return None
     element = failure.mismatch.elements[0]
-    match = next((one for one in failure.matches if one.id), None)
+    match = suspected(failure.matches)
     try:
         case = find_case(book, result.id)
         if case.definition.kind is not CaseKind.KERNEL or (result.parameters and dict(result.parameters) != case.named):

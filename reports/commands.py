@@ -9,13 +9,17 @@ from pathlib import Path
 from cts.journal.run_record import RunRecord
 from cts.minimise.ending import BAD
 from cts.verdict.verdict import CaseResult, Verdict
+from generators.casebook import Casebook, CaseKind
 from reports.assessment import is_of_a_validator
 
 _MINIMISED = BAD | {Verdict.KNOWN_FAIL}
 
 
-def commands(result: CaseResult, metas: Sequence[RunRecord], family_files: Mapping[str, Path]) -> dict[str, str]:
-    """Map each purpose to a command line. Commands that judge are left out if the family's file is not available."""
+def commands(
+    result: CaseResult, metas: Sequence[RunRecord], family_files: Mapping[str, Path], casebook: Casebook | None = None
+) -> dict[str, str]:
+    """Map each purpose to a command line. Commands that judge are left out if the family's file is not available, and the one that follows
+    an element if the casebook does not have the family, or the case runs no shader."""
     options = _options(result, metas)
     lines = {}
     if result.family in family_files:
@@ -27,18 +31,13 @@ def commands(result: CaseResult, metas: Sequence[RunRecord], family_files: Mappi
     alone = "Write a folder that reproduces it without the suite"
     purpose = alone if is_of_a_validator(result) else f"{alone} (repro.c) and bisects a driver (bisect.sh), with the device's results"
     lines[purpose] = shlex.join(["cts", "repro", result.id, "DIR", *options])
-    if first := next((one.mismatch for one in result.failures if one.mismatch.elements), None):
-        element = first.elements[0]
-        where = [
-            "--element",
-            f"{element.row},{element.column}",
-            "--subcase",
-            result.failures[0].subcase,
-            "--instance",
-            str(element.instance),
-        ]
+    first = next((one for one in result.failures if one.mismatch.elements), None)
+    family = casebook.families.get(result.family) if casebook is not None else None
+    if first is not None and family is not None and family.kind is CaseKind.KERNEL:
+        element = first.mismatch.elements[0]
+        where = f"{element.row},{element.column}", "--subcase", first.subcase, "--instance", str(element.instance)
         purpose = "Follow a wrong element back to the bytes that it was made from"
-        lines[purpose] = shlex.join(["cts", "show", result.id, *where, "--array", first.array, *options[:2]])
+        lines[purpose] = shlex.join(["cts", "show", result.id, "--element", *where, "--array", first.mismatch.array, *options])
     lines["See all parameters, and the shader"] = shlex.join(["cts", "show", result.id, "--glsl", "--spirv"])
     return lines
 

@@ -7,8 +7,8 @@ from collections import Counter
 from cts.verdict.verdict import CaseResult
 
 LEADING = 3
-"""Number of pages for failures of one family with one code and the same defects that show everything. Failures of a kind came about in the
-same way, and the other pages have the commands that show the rest."""
+"""Number of pages that show everything, for failures of one family with one code and the same defects. Such failures look alike, and the
+other pages have the commands that show the rest."""
 
 
 class Leading:

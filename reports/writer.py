@@ -118,20 +118,21 @@ def _case_pages(
 ) -> Iterator[CasePage]:
     """Yield the contents of each case's page, each once."""
     neighbours, place, leading = Neighbours(run.results), dict(turns(list(pages))), Leading()
-    blamed = {(one.id, one.device, str(one.facts.front_end)): one for path in run.journals for one in blame.read(path.parent)}
+    told = (one for path in run.journals for one in blame.read(path.parent))
+    blamed = {(one.id, one.device, one.driver, str(one.facts.front_end)): one for one in told}
     for result in whole_results(run, pages.keys()):
         leads = leading.takes(result)
         yield CasePage(
             result,
             place[key_of(result)],
-            commands(result, run.metas, files),
+            commands(result, run.metas, files, casebook),
             neighbours.passed(result),
             case_source(result, casebook, leads),
             issues.get(result.known),
             past.of(result.id) if past is not None else (),
             first_walk(result, casebook) if leads else None,
             summary.defects,
-            blamed.get((result.id, result.device, result.front_end)),
+            blamed.get((result.id, result.device, result.driver, result.front_end)),
         )
 
 

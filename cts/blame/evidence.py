@@ -68,7 +68,7 @@ class Step(Worded):
     SMALL = "optimised.Os", "the module after 'spirv-opt -Os' on the driver"
     LEGALISED = "optimised.legalised", "the module after 'spirv-opt --legalize-hlsl' on the driver"
     OTHER_DEVICES = "devices", "other Vulkan devices of this machine"
-    EXPLANATION = "explanation", "a known defect that gives exactly these results"
+    EXPLANATION = "explanation", "known defects that explain the results"
 
 
 RUNS = (Step.FIRST, Step.SECOND, Step.THIRD)

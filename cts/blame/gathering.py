@@ -30,21 +30,17 @@ from generators.glsl.compile import UnknownExtension, find_glslang
 from generators.kernel import Dispatch, Kernel, Outcome
 
 _RELATION = "outcome."
-"""How the ids of relations between results begin, which are no defects."""
+"""Prefix of the ids of relations between results. These are no defects."""
 
 Open = Callable[[Settings], DeviceHolder]
 """Returns a holder that opens a device in a fresh process."""
 
 
 def other_devices(settings: Settings) -> list[Settings]:
-    """Return the settings of each other Vulkan device with cooperative matrices."""
+    """Return the settings of each other Vulkan device."""
     found = (one for one in list_vulkan().devices if one.spec.name != settings.spec.selector and one.spec != settings.spec)
-    matching = (one for one in found if one.description.uuid != settings.description.uuid)
-    return [
-        replace(settings, spec=one.spec, description=one.description, isolated=True, rounds=1)
-        for one in matching
-        if one.description.features.get("cooperativeMatrix")
-    ]
+    others = (one for one in found if one.description.uuid != settings.description.uuid)
+    return [replace(settings, spec=one.spec, description=one.description, isolated=True, rounds=1) for one in others]
 
 
 @dataclass(frozen=True)
@@ -134,7 +130,7 @@ def _wrong_bits(failure: Failure) -> tuple[object, ...]:
 
 
 def investigate(case: Case, bench: Bench) -> Investigation:
-    """Return all evidence about a case. If it passes twice on the driver, no further step runs."""
+    """Return all evidence about a case. If it passes twice on the driver, or is not supported there, no further step runs."""
     return _Search(case, bench).all()
 
 
@@ -150,7 +146,7 @@ class _Search:
         module = self._compiled()
         runs = self._runs()
         result = self._failure or runs[0]
-        if self._failure is not None:
+        if self._failure is not None and result.verdict is not Verdict.NOT_SUPPORTED:
             for found in self._further(module):
                 self._add(found)
             self._add(explanation(result))
@@ -232,7 +228,7 @@ class _Search:
                 absent = "glslang is not installed"
                 yield from (Evidence(step, Found.NOT_RUN, absent) for step in (Step.OTHER_FRONT_END, Step.EMBEDDED_OTHER_FRONT_END))
             else:
-                yield self._on(Step.OTHER_FRONT_END, self._bench.open(self._settings), other)
+                yield self._form(Step.OTHER_FRONT_END, self._bench.open(self._settings), other)
                 yield self._embedded(Step.EMBEDDED_OTHER_FRONT_END, other)
             yield from (self._optimised(step, module) for step in OPTIMISATIONS)
         yield from self._on_others()
@@ -261,10 +257,14 @@ class _Search:
         return self._on(Step.VALIDATION, self._bench.open(replace(self._settings, spec=replace(spec, validation=True))))
 
     def _embedded(self, step: Step, front_end: FrontEnd) -> Evidence:
+        if self._case.definition.kind is CaseKind.QUERY:
+            return Evidence(step, Found.NOT_RUN, "it would answer for itself, and not for the driver")
         profile = load_profile(DEFAULT_PROFILE)
         if size := self._settings.description.subgroup_size:
             profile = replace(profile, subgroup_size=size)
-        return self._on(step, DeviceHolder(lambda: EmbeddedDevice(profile)), front_end)
+        found = self._on(step, DeviceHolder(lambda: EmbeddedDevice(profile)), front_end)
+        # It stops at a limit of its own, which tells nothing about the case.
+        return replace(found, found=Found.NOT_RUN) if beginning(found.code) in (Code.TIMEOUT, Code.RESOURCE_ERROR) else found
 
     def _spirv_val(self, module: bytes) -> Evidence:
         try:
@@ -278,14 +278,18 @@ class _Search:
             changed = optimised(module, OPTIMISATIONS[step])
         except CtsError as error:
             return Evidence(step, Found.NOT_RUN, one_line(str(error)))
-        inner = self._bench.open(self._settings)
 
         def rewriting() -> Device:
-            device = inner.device
+            device = self._bench.open(self._settings).device
             assert isinstance(device, Device), "it runs shaders"
             return _Rewriting(device, changed)
 
-        return self._on(step, DeviceHolder(rewriting))
+        return self._form(step, DeviceHolder(rewriting))
+
+    def _form(self, step: Step, holder: DeviceHolder, front_end: FrontEnd | None = None) -> Evidence:
+        """Judge another module of the program on the driver. It passes only if it passes twice, since the failure may be rare."""
+        first = self._on(step, holder, front_end)
+        return self._on(step, holder, front_end) if first.found is Found.PASSES else first
 
     def _on_others(self) -> Iterator[Evidence]:
         others = self._bench.others(self._settings)
@@ -293,7 +297,7 @@ class _Search:
             found = self._on(Step.OTHER_DEVICES, self._bench.open(settings))
             yield replace(found, device=settings.description.name, origin=origin(settings.description.driver))
         if not others:
-            yield Evidence(Step.OTHER_DEVICES, Found.NOT_RUN, "this machine has no other Vulkan device with cooperative matrices")
+            yield Evidence(Step.OTHER_DEVICES, Found.NOT_RUN, "this machine has no other Vulkan device")
 
 
 _OF_GLSLANG: dict[str, Found] = {

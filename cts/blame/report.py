@@ -61,10 +61,15 @@ def lines(record: Blame) -> Iterator[str]:
     yield from (f"  {what:{width}}  {found}" for what, found in record.rows())
 
 
+def document(record: Blame) -> str:
+    """Return the same as JSON."""
+    return msgspec.json.format(msgspec.json.encode(record), indent=2).decode()
+
+
 def markdown(record: Blame) -> str:
     """Return the same as a section of a README."""
     doubts = "".join(f"* less sure because {doubt.text}\n" for doubt in record.conclusion.doubts)
-    rows = "".join(f"| {what} | {found.replace('|', chr(92) + '|')} |\n" for what, found in record.rows())
+    rows = "".join(f"| {' | '.join(one.replace('|', chr(92) + '|') for one in row)} |\n" for row in record.rows())
     return f"## Whose fault it is\n\n{record.headline}\n\n{doubts}\n| evidence | |\n|---|---|\n{rows}"
 
 
@@ -76,7 +81,8 @@ def add(folder: Path, record: Blame) -> None:
     """
     try:
         with (folder / FILE).open("ab") as file:
-            file.write(msgspec.json.encode(record) + b"\n")
+            # A full disk may have torn the line before.
+            file.write(b"\n" + msgspec.json.encode(record) + b"\n")
     except OSError as error:
         raise CannotWrite(f"cannot write {folder / FILE}: {error.strerror}; name the report directory of a run") from error
 

@@ -122,8 +122,9 @@ def _is_drivers(facts: Facts) -> bool:
 
 
 def _has_witness(facts: Facts) -> bool:
-    """Tell whether something outside of this suite, or a known defect, shows that the driver is wrong."""
-    return bool(any(facts.devices(Found.PASSES)) or _passing_forms(facts) or facts.of(Step.EXPLANATION) is Found.SAME)
+    """Tell whether something outside of this suite shows that the driver is wrong. A known defect is none: if the suite misreads the text,
+    a driver that reads it rightly also looks like a defect."""
+    return bool(any(facts.devices(Found.PASSES)) or _passing_forms(facts))
 
 
 _CERTAIN, _LIKELY, _POSSIBLE = Confidence.CERTAIN, Confidence.LIKELY, Confidence.POSSIBLE
@@ -131,10 +132,11 @@ _CERTAIN, _LIKELY, _POSSIBLE = Confidence.CERTAIN, Confidence.LIKELY, Confidence
 RULES: tuple[Rule, ...] = (
     Rule(
         "passes",
-        Party.NOBODY,
-        _CERTAIN,
+        Party.UNKNOWN,
+        _POSSIBLE,
         lambda facts: set(facts.runs) <= {Found.PASSES},
-        "The case passes in each fresh process: here is no failure to explain.",
+        "The case passes in each of two fresh processes. If it failed in a run, it fails rarely, or only after other cases "
+        "('cts run --repeat' counts the failures).",
     ),
     Rule(
         "permitted",
@@ -165,7 +167,7 @@ RULES: tuple[Rule, ...] = (
         _LIKELY,
         lambda facts: facts.of(Step.EMBEDDED) is Found.UNDEFINED and facts.of(Step.EMBEDDED_OTHER_FRONT_END) in FINISHES,
         "Only the module of the front end {front_end} has undefined behaviour, and not the one of {other}: the suite emits {front_end} "
-        "wrongly ({told}).",
+        "wrongly{or_glslang} ({told}).",
         Step.EMBEDDED,
     ),
     Rule(
@@ -213,7 +215,7 @@ RULES: tuple[Rule, ...] = (
         _LIKELY,
         lambda facts: _values_differ(facts, *FAILS) and facts.of(Step.EMBEDDED_OTHER_FRONT_END) is Found.PASSES,
         "The embedded device also gives wrong results for the module of the front end {front_end}, but right ones for the module of "
-        "{other}: the suite emits {front_end} wrongly.",
+        "{other}: the suite emits {front_end} wrongly{or_glslang}.",
     ),
     Rule(
         "wrong_reference",
@@ -233,18 +235,19 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "device_state",
-        Party.NOBODY,
-        _LIKELY,
+        Party.UNKNOWN,
+        _POSSIBLE,
         lambda facts: facts.of(Step.CONTROL) in FAILS,
-        "A shader without cooperative types also fails, so the device does not work at present: reset it, then try again.",
+        "A shader without cooperative types also fails, so the failure tells nothing about cooperative types: the device may need a reset, "
+        "or the driver fails in general.",
     ),
     Rule(
         "flaky",
-        Party.NOBODY,
-        _LIKELY,
+        Party.UNKNOWN,
+        _POSSIBLE,
         lambda facts: sum(one is Found.PASSES for one in facts.runs) > 1,
-        "The case failed once and passed in two other fresh processes: the state of the device decides, or a race that is rare "
-        "('cts run --repeat' counts how often).",
+        "The case failed once and passed in two other fresh processes: the device was in another state, or the driver or the case has a "
+        "race ('cts run --repeat' counts the failures).",
     ),
     Rule(
         "out_of_memory",
@@ -258,8 +261,7 @@ RULES: tuple[Rule, ...] = (
         Party.UNKNOWN,
         _POSSIBLE,
         _independent,
-        "Drivers that share no code fail in the same way, and only the suite's own readings agree with its expectation: "
-        "read the requirement again.",
+        "Drivers that share no code fail in the same way, so the text may permit what they do: read the requirement again.",
     ),
     Rule(
         "slow_compiler",
@@ -323,7 +325,7 @@ DOUBTS: tuple[Doubt, ...] = (
         "no_witness",
         1,
         lambda facts: (facts.has_wrong_values or is_within(facts.code, Code.FAIL_CALL)) and not _has_witness(facts),
-        "no other driver and no other module passes, and no known defect explains the results",
+        "no other driver and no other module of the program gives the expected results",
     ),
     Doubt("policy", 1, lambda facts: facts.has_wrong_values and facts.policy, "the bound of these values is a policy of the suite"),
     Doubt("position", 1, lambda facts: bool(facts.position), "a position of the suite chooses this reading of the text"),
@@ -335,7 +337,7 @@ DOUBTS: tuple[Doubt, ...] = (
     ),
     Doubt("model", 1, lambda facts: facts.modelled, "a model of the chip, a part of this suite, ran the compiled code"),
     Doubt("unsteady", 1, lambda facts: set(facts.runs) != {Found.SAME}, "the runs in fresh processes differ"),
-    Doubt("time_limit", 1, lambda facts: is_within(facts.code, Code.TIMEOUT), "a slower machine or a shorter limit gives a timeout too"),
+    Doubt("time_limit", 2, lambda facts: is_within(facts.code, Code.TIMEOUT), "a slower machine or a shorter limit gives a timeout too"),
 )
 """The reasons to be less sure that the driver is at fault."""
 
@@ -347,7 +349,8 @@ def conclude(facts: Facts) -> Conclusion:
     rule = next(rule for rule in RULES if rule.when(facts))
     doubts = [doubt for doubt in DOUBTS if rule.doubted and doubt.when(facts)]
     confidence = rule.confidence.lowered(sum(doubt.levels for doubt in doubts))
-    names = {"front_end": facts.front_end, "other": facts.other}
+    or_glslang = ", or glslang translates it wrongly" if facts.front_end == "glsl" else ""
+    names = {"front_end": facts.front_end, "other": facts.other, "or_glslang": or_glslang}
     clean = facts.of(Step.EMBEDDED) in FINISHES
     valid = "The embedded device finds no undefined behaviour" if clean else "Nothing here shows a mistake of the suite"
     if facts.of(Step.SPIRV_VAL) is Found.PASSES:

@@ -8,11 +8,9 @@ import argparse
 import sys
 from pathlib import Path
 
-import msgspec
-
 from cts.blame.evidence import Evidence
 from cts.blame.gathering import Bench, investigate
-from cts.blame.report import Blame, blame, lines, markdown
+from cts.blame.report import Blame, blame, document, lines, markdown
 from cts.blame.report import add as add_record
 from cts.commands.context import casebook, root
 from cts.commands.options import add
@@ -53,15 +51,16 @@ def run(options: argparse.Namespace) -> int:
     if investigation.result.verdict is Verdict.NOT_SUPPORTED:
         raise CtsError(f"{settings.description.name} does not support {case.id}: {investigation.result.reason}")
     record = blame(investigation.result, investigation.facts)
+    if options.json:
+        print(document(record))
+    else:
+        print(f"{case.id}\n  {settings.description.name}, driver {settings.description.driver}\n")
+        print("\n".join(lines(record)), flush=True)
+    # What took minutes to find is printed even if it cannot be written.
     if options.report_dir is not None:
         add_record(options.report_dir, record)
     if options.out is not None:
         _write(options.out, case, investigation.result, record)
-    if options.json:
-        print(msgspec.json.format(msgspec.json.encode(record), indent=2).decode())
-        return 0
-    print(f"{case.id}\n  {settings.description.name}, driver {settings.description.driver}\n")
-    print("\n".join(lines(record)))
     return 0
 
 
@@ -73,5 +72,5 @@ def _write(folder: Path, case: Case, result: CaseResult, record: Blame) -> None:
     """Write the folder of the reproduction, with the failure and the evidence."""
     KINDS[case.definition.kind].reproduce(case, folder, record.facts.front_end)
     add_result(folder, result)
-    add_blame(folder, msgspec.json.format(msgspec.json.encode(record), indent=2).decode(), markdown(record))
+    add_blame(folder, document(record), markdown(record))
     print(folder / README, file=sys.stderr)

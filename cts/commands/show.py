@@ -13,8 +13,10 @@ from cts.commands.options import add
 from cts.kinds.showing import lines, shown
 from generators.casebook import Family, load_case
 from generators.casebook.parameters import Parameter
+from generators.errors import CtsError
 
 _SECTIONS = ("glsl", "spirv", "inputs", "expected")
+_OF_ELEMENTS = ("subcase", "instance", "array", "device", "front_end")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,17 +33,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--instance", metavar="N", type=int, help="number of the scope instance or invocation (default: 0, or the first wrong one)"
     )
     element.add_argument("--array", metavar="NAME", help="the array that holds it (default: the first that the subcase writes)")
-    add(parser, "--device", "run the case on this device, and show what came back and where the suspected defect leaves the way")
+    add(parser, "--device", "run the case on this device, and show what came back and the first step that the suspected defect changes")
+    add(
+        parser, "--front-end", "which module the device runs: spirv (assembled by the suite) or glsl (compiled by glslang) (default: spirv)"
+    )
     add(parser, "--json")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the case or the family."""
-    if "[" not in options.case and (family := casebook(options).families.get(options.case)) is not None:
+    given = [f"--{name.replace('_', '-')}" for name in _OF_ELEMENTS if getattr(options, name) is not None]
+    if given and options.element is None:
+        raise CtsError(f"{', '.join(given)} is about one element: add --element ROW,COL")
+    if options.element is None and "[" not in options.case and (family := casebook(options).families.get(options.case)) is not None:
         _show_family(family, options.json)
         return 0
     case = load_case(root(options), options.case)
-    if options.element:
+    if options.element is not None:
         from cts.commands.show_element import show_element
 
         return show_element(case, options)

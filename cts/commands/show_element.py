@@ -1,13 +1,14 @@
-"""Shows how one element of a case came about: ``cts show CASE --element ROW,COL``."""
+"""Shows how one element of a case was computed: ``cts show CASE --element ROW,COL``."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import sys
 from dataclasses import asdict
 
 from cts.commands.context import print_json
-from cts.element_walk.of_case import lines, subcase_of, walked
+from cts.element_walk.of_case import lines, subcase_of, suspected, walked
 from cts.element_walk.recording import recorded
 from cts.element_walk.steps import Place
 from cts.engine.plan import checked_settings
@@ -23,7 +24,7 @@ _ELEMENT = re.compile(r"(\d+),(\d+)")
 
 
 def show_element(case: Case, options: argparse.Namespace) -> int:
-    """Print how an element came about, and with a device what came back.
+    """Print how an element was computed, and with a device what came back.
 
     Raises:
         CtsError: the case has no such element.
@@ -38,7 +39,7 @@ def show_element(case: Case, options: argparse.Namespace) -> int:
     program, subcase = subcase_of(case, options.subcase or (failure.subcase if failure else ""))
     instance = options.instance if options.instance is not None else failure.mismatch.instance if failure else 0
     array = options.array or (failure.mismatch.array if failure else recorded(program, subcase)[1].placed[0].array)
-    match = next((one for one in failure.matches if one.id), None) if failure is not None else None
+    match = suspected(failure.matches) if failure is not None else None
     got = "" if failure is None else _got(failure, instance, row, column)
     found = walked(program, subcase, Place(array, instance, row, column), match, got)
     suspect = match.text if match is not None and found.departure is not None else ""
@@ -52,14 +53,15 @@ def show_element(case: Case, options: argparse.Namespace) -> int:
 
 
 def _failure(case: Case, options: argparse.Namespace) -> Failure | None:
-    """Run the case, and return its first failure in the wanted subcase and array; None if it does not fail there."""
-    of_a_run = ("tier", "front_end", "validation", "embedded_mapping", "isolation", "step_timeout", "time_limit")
+    """Run the case, say how it ended, and return its first failure in the wanted subcase and array; None if it does not fail there."""
+    of_a_run = ("tier", "validation", "embedded_mapping", "isolation", "step_timeout", "time_limit")
     settings = checked_settings({**vars(options), **dict.fromkeys(of_a_run)})
     holder = open_holder(settings)
     try:
         result = judge(case, holder, settings.front_end, settings.tier)
     finally:
         holder.close()
+    print(f"{result.verdict} on {result.device}{': ' if result.reason else ''}{result.reason}", file=sys.stderr)
     names = {options.subcase, subcase_of(case, options.subcase)[1].name} if options.subcase else set()
     fitting = (one for one in result.failures if (not names or one.subcase in names) and options.array in (None, one.mismatch.array))
     return next((one for one in fitting if one.mismatch.matrix is not None), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 
@@ -40,7 +40,7 @@ def subcase_of(case: Case, wanted: str) -> tuple[Program, Subcase]:
 
 
 def walked(program: Program, subcase: Subcase, place: Place, match: Match | None = None, got: str = "") -> Walk:
-    """Return how an element came about.
+    """Return how an element was computed.
 
     Args:
         program, subcase: the program and the dispatch.
@@ -53,7 +53,7 @@ def walked(program: Program, subcase: Subcase, place: Place, match: Match | None
         GeneratorError: the dispatch has no expected results.
     """
     right = walk(program, *recorded(program, subcase), place)
-    for defect in _suspected(program, match):
+    for defect in _defects(program, match):
         # A single edit gives an operation any operands, so anything may go wrong; it may also store the element nowhere.
         with suppress(CtsError, LookupError, ValueError, AttributeError, AssertionError, TypeError, ArithmeticError):
             with np.errstate(all="ignore"):
@@ -63,13 +63,19 @@ def walked(program: Program, subcase: Subcase, place: Place, match: Match | None
     return right
 
 
-def _suspected(program: Program, match: Match | None) -> Iterator[Defect]:
+def _defects(program: Program, match: Match | None) -> Iterator[Defect]:
     """Yield the defect that a match names, if it is one."""
     if match is not None and match.id:
         for defect in chain(known_defects(program), single_edits(program)):
             if defect.id == match.id and match.sentence.startswith(defect.text):
                 yield defect
                 return
+
+
+def suspected(matches: Sequence[Match]) -> Match | None:
+    """Return the match to suspect: the first that has an id, unless others fit equally well."""
+    first = next((one for one in matches if one.id), None)
+    return None if first is None or first.equal else first
 
 
 def lines(found: Walk, got: str = "", suspect: str = "") -> Iterator[str]:
@@ -109,4 +115,4 @@ def lines(found: Walk, got: str = "", suspect: str = "") -> Iterator[str]:
     if found.more:
         yield "… and more steps before these"
     if suspect and (departure := found.departure) is not None:
-        yield f"the suspected defect, {suspect}, leaves this way at {departure.what}"
+        yield f"the suspected defect first changes {departure.what}; the defect: {suspect}"

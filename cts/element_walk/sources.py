@@ -110,7 +110,7 @@ def _multiply_add(back: Back, at: At, step: Performed) -> Sources:
 
 
 def _first_of_each(followed: Sequence[At]) -> list[At]:
-    """Return the first element of each step: its neighbours came about in the same way."""
+    """Return the first element of each step: its neighbours were computed in the same way."""
     return list({one.step: one for one in reversed(followed)}.values())[::-1]
 
 

@@ -58,7 +58,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Walk:
-    """How an element came about.
+    """How an element was computed.
 
     Attributes:
         place: the element.
@@ -78,5 +78,5 @@ class Walk:
 
     @property
     def departure(self) -> Step | None:
-        """The step at which the suspected defect leaves the way: the step farthest back that it changes."""
+        """The first step, in the order of execution, that the suspected defect changes."""
         return next((step for step in reversed(self.steps) if step.suspected), None)

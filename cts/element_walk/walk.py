@@ -22,7 +22,7 @@ _MOST_INSTEAD = 4
 
 
 def walk(program: Program, steps: Sequence[Performed], expected: Expected, place: Place) -> Walk:
-    """Return how an element came about.
+    """Return how an element was computed.
 
     Args:
         program: the program that ran.
@@ -91,7 +91,7 @@ def _placed(expected: Expected, place: Place) -> tuple[Placed, tuple[int, int, i
             hits = np.flatnonzero((placed.cells == wanted).all(axis=1))
             if len(hits):
                 return placed, (0, 0, int(hits[0]))
-        elif all(index < size for index, size in zip(wanted, placed.offsets.shape, strict=True)):
+        elif all(0 <= index < size for index, size in zip(wanted, placed.offsets.shape, strict=True)):
             return placed, wanted
     raise NoSuchElement(
         f"no store to {place.array} has an element ({place.row}, {place.column}) of instance {place.instance}: "

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from cts.defects.known import known_defects
 from cts.defects.single_edits import single_edits
-from cts.element_walk.of_case import lines, subcase_of, walked
+from cts.element_walk.of_case import lines, subcase_of, suspected, walked
 from cts.element_walk.recording import recorded, recorded_defect
 from cts.element_walk.steps import NoSuchElement, Place
 from cts.element_walk.walk import walk
@@ -117,7 +118,7 @@ def test_a_suspected_defect_leaves_the_way_at_the_operation_that_it_changes():
     assert "MatrixMulAdd" in found.departure.what
     assert found.departure.suspected == words(int(placed.expected.bits[0, row, column]), placed.component)
     assert found.departure.instead
-    assert any("leaves this way at" in line for line in lines(found, "", defect.text))
+    assert any("suspected defect first changes" in line for line in lines(found, "", defect.text))
 
 
 def test_a_suspect_that_does_not_end_with_what_came_back_is_left_out():
@@ -145,6 +146,12 @@ def test_without_a_suspect_nothing_departs():
     assert walked(program, subcase, first_place(program, subcase, 0, 0)).departure is None
     unknown = Match("no.defect", "no such defect")
     assert walked(program, subcase, first_place(program, subcase, 0, 0), unknown).departure is None
+
+
+def test_one_of_several_defects_that_fit_equally_well_is_not_suspected():
+    one, other = Match("a.b", "one"), Match("a.c", "other")
+    assert suspected((Match("", "no defect"), one, other)) is one
+    assert suspected((replace(one, equal=True), replace(other, equal=True))) is None
 
 
 def test_an_element_that_is_not_stored_is_refused():

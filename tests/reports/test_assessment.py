@@ -60,9 +60,16 @@ def test_a_value_near_the_error_bound_depends_on_it(example, assessed, bound, su
     assert assessed(failure=found).sure is sure
 
 
-@pytest.mark.parametrize("code", ["fail.accepted", "fail.rejected", "fail.message"])
-def test_a_wrong_answer_about_a_module_is_the_validators(assessed, code):
-    assert assessed(code=code).party is Party.VALIDATOR
+@pytest.mark.parametrize(
+    ("code", "party"), [("fail.accepted", Party.VALIDATOR), ("fail.rejected", Party.VALIDATOR), ("fail.property.count", Party.DRIVER)]
+)
+def test_an_answer_that_only_this_suite_judges_depends_on_its_reading(assessed, code, party):
+    found = assessed(code=code)
+    assert (found.party, found.sure) == (party, Sure.READING)
+
+
+def test_a_message_in_other_words_is_nobodys_mistake_yet(assessed):
+    assert assessed(code="fail.message").party is Party.UNKNOWN
 
 
 def test_a_slow_compiler_breaks_no_rule(assessed):

@@ -16,10 +16,11 @@ from generators.casebook import load_casebook
 from reports import summarise, write
 from reports.case_page import turns
 from reports.case_sources import UNKNOWN, case_source
+from reports.commands import commands
 from reports.html import pages
 from reports.known_issues import known_issues
 from reports.leading import LEADING
-from tests.suite import REPOSITORY
+from tests.suite import REPOSITORY, casebook
 
 STATIC = {"verdict": "not_supported", "code": "missing.judge.static", "reason": "static rules are judged by --device spirv-val"}
 MULADD = "muladd[row:16x16x16.f16.f16.f32.f32/data:exact]"
@@ -184,6 +185,7 @@ def test_the_nearest_passes_lead_to_their_lines_in_the_list(example, written, tm
     assert f'href="../index.html#cases?words=%22{passed["id"].replace("[", "%5B").replace(":", "%3A")[:20]}' in text
 
 
+CONVERSION = "vector_layout_conversion[types:f16.f16.f16/layouts:row-inferencing-row/capacity:generous]"
 REUSE = "muladd[row:8x8x16.f16.f16.f32.f32/data:exact/form:reuse/layouts:cccc]"
 
 
@@ -200,9 +202,25 @@ def test_a_page_follows_the_first_wrong_element_back(example, written):
     line = example.record(REUSE, parameters={})
     example.fail(line, reused(example))
     _, (page,) = written(line)
-    assert "How element (3, 5) came about" in page
+    assert "How element (3, 5) was computed" in page
     assert re.search(r"matrix_a \(3, 0\): a byte \d+", page)
     assert "--element 3,5 --subcase pattern:kept_width --instance 0 --array d0" in page
+
+
+def test_the_command_that_follows_an_element_runs_the_module_that_failed(example):
+    line = example.record(REUSE, parameters={}, front_end="glsl")
+    example.fail(line, reused(example))
+    meta = {"device": {"name": line["device"]}, "selector": "0"}
+    (following,) = (one for one in commands(result_of(line), [meta], {}, casebook()).values() if "--element" in one)
+    assert following.endswith("--device 0 --front-end glsl")
+
+
+def test_a_conversion_has_no_element_to_follow(example, written):
+    line = example.record(CONVERSION, parameters={})
+    example.fail(line, reused(example))
+    _, (page,) = written(line)
+    assert "Judge it again" in page
+    assert "--element" not in page
 
 
 def test_only_the_first_pages_of_a_kind_of_failure_have_a_walk(example, written):
@@ -210,7 +228,7 @@ def test_only_the_first_pages_of_a_kind_of_failure_have_a_walk(example, written)
     for line in records:
         example.fail(line, reused(example))
     _, pages = written(*records)
-    assert sum("How element (3, 5) came about" in page for page in pages) == LEADING
+    assert sum("How element (3, 5) was computed" in page for page in pages) == LEADING
     assert sum("OpTypeCooperativeMatrixKHR" in page for page in pages) == LEADING
 
 
@@ -218,14 +236,15 @@ def test_a_page_of_an_element_that_the_suite_does_not_store_has_no_walk(example,
     line = example.record(REUSE, parameters={})
     example.fail(line, reused(example, array="elsewhere"))
     _, (page,) = written(line)
-    assert "came about" not in page
+    assert "was computed" not in page
 
 
 def test_a_page_shows_the_evidence_of_whose_fault_it_is(example, written, tmp_path):
     record = example.record(MULADD, "crash", code="crash.dispatch")
     result = result_of(record)
     evidence = (Evidence(Step.FIRST, Found.SAME), Evidence(Step.EMBEDDED, Found.NOT_RUN, "no <b>feature</b>"))
-    add(tmp_path, blame(replace(result, device="another"), facts_of(result, evidence)))
+    for other in (replace(result, device="another"), replace(result, driver="an older one")):
+        add(tmp_path, blame(other, facts_of(other, evidence)))
     _, (page,) = written(record)
     assert "Whose fault it is" not in page
     add(tmp_path, told := blame(result, facts_of(result, evidence)))

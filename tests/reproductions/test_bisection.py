@@ -59,8 +59,8 @@ def stand_in(tmp_path):
 
 @pytest.mark.parametrize(
     ("script", "code"),
-    [("exit 0", 0), ("exit 1", 1), ("exit 77", 125), ("exit 2", 125), ("kill -SEGV $$", 1), ("kill -ABRT $$", 1)],
-    ids=["right", "wrong", "not supported", "cannot run", "crash", "abort"],
+    [("exit 0", 0), ("exit 1", 1), ("exit 77", 125), ("exit 2", 125), ("exit 127", 128), ("kill -SEGV $$", 1), ("kill -ABRT $$", 1)],
+    ids=["right", "wrong", "not supported", "cannot run", "no libvulkan", "crash", "abort"],
 )
 def test_each_end_of_the_program_is_one_that_git_understands(stand_in, script, code):
     assert stand_in(script) == code
@@ -68,6 +68,10 @@ def test_each_end_of_the_program_is_one_that_git_understands(stand_in, script, c
 
 def test_a_run_that_hangs_is_bad(stand_in):
     assert stand_in("exec sleep 60", SECONDS_LIMIT="1") == 1
+
+
+def test_a_limit_that_is_no_number_makes_no_commit_bad(stand_in):
+    assert stand_in("exit 0", SECONDS_LIMIT="long") == 128
 
 
 def test_a_commit_that_does_not_build_is_skipped(stand_in):

@@ -145,6 +145,14 @@ def test_it_runs_as_often_as_it_is_told(tmp_path):
 
 
 @needs(obstacle(*MATRIX2))
+def test_arguments_that_would_run_nothing_or_on_another_device_are_refused(tmp_path):
+    program("muladd[row:8x8x8.f16.f16.f32.f32/data:exact]", tmp_path)
+    assert compiled_and_run(tmp_path, "--loop", "3", "0").code == 0
+    wrong = ("--loop", "0"), ("--loop", "x"), ("--loop",), ("llvmpipe",), ("0", "1s")
+    assert [compiled_and_run(tmp_path, *arguments).code for arguments in wrong] == [2] * len(wrong)
+
+
+@needs(obstacle(*MATRIX2))
 def test_it_stops_after_the_first_wrong_round(tmp_path):
     program(PLAIN, tmp_path)
     ended = compiled_and_run(tmp_path, "--loop", "3")

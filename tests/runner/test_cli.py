@@ -89,9 +89,28 @@ def test_show_follows_an_element_back(capsys):
     assert len(json.loads(capsys.readouterr().out)["steps"]) == 4
 
 
-@pytest.mark.parametrize("element", ["3", "99,0", "a,b"])
+@pytest.mark.parametrize("element", ["", "3", "99,0", "a,b"])
 def test_show_refuses_an_element_that_there_is_not(element):
     assert run("show", "muladd[row:8x8x16.f16.f16.f32.f32/data:exact]", "--element", element) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("muladd", "--element", "0,0"),
+        ("muladd[row:8x8x16.f16.f16.f32.f32/data:exact]", "--element", "0,0", "--instance", "-1"),
+        ("muladd[row:8x8x16.f16.f16.f32.f32/data:exact]", "--subcase", "1"),
+        ("muladd[row:8x8x16.f16.f16.f32.f32/data:exact]", "--device", "embedded"),
+    ],
+    ids=["of a family", "negative instance", "subcase without element", "device without element"],
+)
+def test_show_refuses_what_it_would_have_to_ignore(arguments):
+    assert run("show", *arguments) == 2
+
+
+def test_show_says_how_the_case_ended_on_the_device(capsys):
+    assert run("show", "muladd[row:8x8x16.f16.f16.f32.f32/data:exact]", "--element", "0,0", "--device", "embedded") == 0
+    assert "pass on embedded" in capsys.readouterr().err
 
 
 def test_show_of_a_family_has_the_values_that_come_from_types(capsys):

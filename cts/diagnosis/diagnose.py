@@ -14,7 +14,8 @@ from cts.defects.defect import Defect
 from cts.defects.evaluation import Substitute, Trace, evaluate_defect, traced
 from cts.defects.glossary import ParameterValue, glossary
 from cts.defects.known import known_defects
-from cts.defects.single_edits import by_likelihood, may_change, single_edits
+from cts.defects.single_edits.changes import may_change
+from cts.defects.single_edits.of_program import by_likelihood, single_edits
 from cts.diagnosis.limit import Limit, SearchEnded
 from cts.diagnosis.reach import Reach
 from cts.verdict.compare import is_permitted, wrong_elements

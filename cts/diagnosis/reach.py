@@ -15,7 +15,8 @@ import numpy as np
 
 from cts.defects.defect import Defect
 from cts.defects.evaluation import Substitute, Trace
-from cts.defects.single_edits import Place, probe, probe_of_operands
+from cts.defects.single_edits.changes import probe, probe_of_operands
+from cts.defects.single_edits.places import Place
 from cts.verdict.expected import Expected
 from generators.program.operation import Operation
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from cts.defects.defect import Defect
 from cts.defects.known import known_defects
-from cts.defects.single_edits import single_edits
+from cts.defects.single_edits.of_program import single_edits
 from cts.element_walk.recording import recorded, recorded_defect
 from cts.element_walk.steps import NoSuchElement, Place, Walk
 from cts.element_walk.walk import departing, walk

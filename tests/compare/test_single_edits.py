@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from cts.defects.evaluation import evaluate_defect, traced
-from cts.defects.single_edits import Place, single_edits
+from cts.defects.single_edits.of_program import single_edits
+from cts.defects.single_edits.places import Place
 from cts.diagnosis.diagnose import Ran, Search
 from cts.diagnosis.limit import Limit, SearchEnded
 from cts.diagnosis.reach import Reach

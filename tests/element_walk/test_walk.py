@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cts.defects.known import known_defects
-from cts.defects.single_edits import single_edits
+from cts.defects.single_edits.of_program import single_edits
 from cts.element_walk.of_case import lines, subcase_of, suspected, walked
 from cts.element_walk.recording import recorded, recorded_defect
 from cts.element_walk.steps import NoSuchElement, Place

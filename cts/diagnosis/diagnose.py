@@ -14,6 +14,7 @@ from cts.defects.defect import Defect
 from cts.defects.evaluation import Substitute, Trace, evaluate_defect, traced
 from cts.defects.glossary import ParameterValue, glossary
 from cts.defects.known import known_defects
+from cts.defects.remembering import Remembered
 from cts.defects.single_edits.changes import may_change
 from cts.defects.single_edits.of_program import by_likelihood, single_edits
 from cts.diagnosis.limit import Limit, SearchEnded
@@ -65,6 +66,11 @@ class Ran:
     def trace(self) -> Trace:
         """What the right program computes."""
         return traced(self.program, self.subcase)
+
+    @cached_property
+    def remembered(self) -> Remembered:
+        """What evaluations of the subcase have computed."""
+        return Remembered()
 
     @property
     def is_whole(self) -> bool:
@@ -277,7 +283,7 @@ class Search:
         return _Fitting(Fit.BEYOND_ARRAY, *found) if found is not None else None
 
     def _evaluated(self, steps: Mapping[Operation, Substitute], ran: Ran, beyond: int | None = None) -> Expected:
-        return evaluate_defect(ran.program, ran.subcase, steps, beyond, self.limit.of_evaluation(2 * ran.trace.steps + 64))
+        return evaluate_defect(ran.program, ran.subcase, steps, beyond, self.limit.of_evaluation(2 * ran.trace.steps + 64), ran.remembered)
 
 
 @dataclass(frozen=True)

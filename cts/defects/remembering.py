@@ -10,8 +10,8 @@ import numpy as np
 
 from cts.reference.state import Perform, State
 from cts.reference.values import CERTAIN, MatrixValue
-from generators.program import arrays, conversion, elementwise
 from generators.program import array_conversion as of_arrays
+from generators.program import arrays, conversion, elementwise
 from generators.program.callbacks import PerElement, Reduce
 from generators.program.composites import CompositeConstruct, CompositeExtract, CompositeInsert, CopyObject
 from generators.program.control_flow import Branch, Loop, Select, Switch

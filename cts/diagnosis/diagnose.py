@@ -35,6 +35,12 @@ LISTED = 4
 TELLING = 4
 """A defect that explains only the wrong elements is mentioned if there are at least this many."""
 
+_ASKING = 0.12
+"""The share of the time for finding out what the wrong elements depend on, once before known defects and once before single edits."""
+
+_KNOWN = 0.4
+"""The share of the time after which no more known defects are tried, so single edits are."""
+
 _BEYOND = frozenset({Rule.OUT_OF_BOUNDS, Rule.NO_WINDOW, "VUID-RuntimeSpirv-None-10834"})
 """The rules that an access beyond an array breaks."""
 
@@ -184,11 +190,16 @@ class Search:
             self._try([defect for defect in (*known, *edits) if defect.id in ids], trusted=trusted)
             if self.found:
                 return
-        # Known mistakes take half of the time at most. What an earlier search of the family has not reached comes first.
+        # What an earlier search of the family has not reached comes first.
         with suppress(SearchEnded):
-            self._try(self._fresh_first(known), share=0.5)
-        self._reach.rule_out(self._edits, self.ran.trace)
-        self._try(self._fresh_first(by_likelihood(filter(self._reach.may_explain, self._edits))), more=LISTED)
+            self._try(self._fresh_first(self._may_explain(known)), share=_KNOWN)
+        self._try(self._fresh_first(self._may_explain(by_likelihood(self._edits))), more=LISTED)
+
+    def _may_explain(self, defects: Sequence[Defect]) -> list[Defect]:
+        """Return the defects that change what wrong elements depend on, those first on which few right elements depend."""
+        operations = [operation for defect in defects for operation in defect.substitutes]
+        self._reach.learn(operations, self.ran.trace, self.limit.of_part(_ASKING))
+        return sorted(filter(self._reach.may_explain, defects), key=self._reach.distance)
 
     def _fresh_first(self, defects: Iterable[Defect]) -> list[Defect]:
         return sorted(defects, key=lambda defect: defect.text in self.tried)

@@ -47,6 +47,16 @@ class Limit:
             self.reached = True
             raise SearchEnded
 
+    def of_part(self, share: float) -> Callable[[], None]:
+        """Return a function that raises SearchEnded after a share of the time from now on. It ends a part of the search, not the search."""
+        end = time.process_time() + share * self.seconds
+
+        def check() -> None:
+            if time.process_time() > end:
+                raise SearchEnded
+
+        return check
+
     def of_evaluation(self, steps: int) -> Callable[[], None]:
         """Return a function to call before each step of one evaluation.
 

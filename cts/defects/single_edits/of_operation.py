@@ -6,7 +6,7 @@ import enum
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations, islice, pairwise
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -220,8 +220,8 @@ def _of_operand(operation: Operation, place: Place, given: list[Place], earlier:
             alike |= {one: one.name for one in results(part) if one.type == place.value.type and one != place.value}
     for other, words in alike.items():
         yield SingleEdit("operand_sibling", put((place.path, other)), where | {"other": words})
-    before = [one for one in earlier if one.type == place.value.type and one != place.value and one not in alike]
-    for number, value in enumerate(before[: -EARLIER - 1 : -1]):
+    before = (one for one in reversed(earlier) if one.type == place.value.type and one != place.value and one not in alike)
+    for number, value in enumerate(islice(before, EARLIER)):
         yield SingleEdit("operand_earlier", put((place.path, value)), where | {"other": value.name}, number + 1)
 
 

@@ -57,8 +57,9 @@ def single_edits(program: Program, chosen: Chosen = lambda _, places: places) ->
             known = [*results(loop), *chain.from_iterable(map(results, takewhile(partial(ne, operation), loop.body)))]
         is_loop = stated is not None and operation is stated.body[-1]
         found = _of_copying_loop() if is_loop else edits_of(operation, known, program.arrays, chosen)
+        kind = _kind(operation)
         for edit in chain(found, _of_pointer(operation, accesses), _of_given(operation, given)):
-            kinds.setdefault((_kind(operation), edit.name, *edit.alike), {})[operation] = edit
+            kinds.setdefault((kind, edit.name, *edit.alike), {})[operation] = edit
             if (role := _role(edit.where.get("operand", ""))) is not None:
                 alike = {**edit.where, "operand": role[1]}
                 roles.setdefault((role[0], edit.name, *alike.values()), {})[operation] = replace(edit, where=alike)

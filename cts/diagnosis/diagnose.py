@@ -35,7 +35,7 @@ LISTED = 4
 TELLING = 4
 """A defect that explains only the wrong elements is mentioned if there are at least this many."""
 
-_ASKING = 0.12
+_ASKING = 0.08
 """The share of the time for finding out what the wrong elements depend on, once before known defects and once before single edits."""
 
 _KNOWN = 0.4
@@ -196,10 +196,12 @@ class Search:
         self._try(self._fresh_first(self._may_explain(by_likelihood(self._edits))), more=LISTED)
 
     def _may_explain(self, defects: Sequence[Defect]) -> list[Defect]:
-        """Return the defects that change what wrong elements depend on, those first on which few right elements depend."""
+        """Return the defects that change what wrong elements depend on: in turn one on which few others depend, and the next one."""
         operations = [operation for defect in defects for operation in defect.substitutes]
         self._reach.learn(operations, self.ran.trace, self.limit.of_part(_ASKING))
-        return sorted(filter(self._reach.may_explain, defects), key=self._reach.distance)
+        possible = list(filter(self._reach.may_explain, defects))
+        in_turn = zip(sorted(possible, key=self._reach.distance), possible, strict=True)
+        return list({id(defect): defect for defect in chain.from_iterable(in_turn)}.values())
 
     def _fresh_first(self, defects: Iterable[Defect]) -> list[Defect]:
         return sorted(defects, key=lambda defect: defect.text in self.tried)

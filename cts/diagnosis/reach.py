@@ -20,6 +20,8 @@ from cts.defects.single_edits.places import Place
 from cts.diagnosis.limit import SearchEnded
 from cts.verdict.expected import Expected
 from generators.program.operation import Operation
+from generators.program.values import Operand
+from generators.program.walking import results
 
 One = TypeVar("One")
 
@@ -27,8 +29,7 @@ _FRUITLESS = 6
 """How many questions may rule nothing out before no more are asked of groups."""
 
 _FEWEST = 0.25
-"""The share of the wrong elements that must depend on what a mistake changes: a value may stay as it is by chance, and a store to a wrong
-place may make elements wrong that do not depend on it."""
+"""The share of the wrong elements that must depend on what a mistake changes: a value may stay as it is by chance."""
 
 _MOST = 0.95
 """The share of the wrong elements that usually depends on what a mistake changes."""
@@ -88,7 +89,7 @@ class Reach:
     def chosen(self, operation: Operation, places: list[Place]) -> list[Place]:
         """Return the operands of an operation on which wrong elements depend."""
         found = _divided(
-            places,
+            [place for place in places if not isinstance(place.value, Operand)],
             lambda group: self._changed({operation: probe_of_operands(group)}),
             lambda changed: self._share(changed) > 0,
             lambda: None,
@@ -115,9 +116,9 @@ class Reach:
         return self._shares[key]
 
     def may_explain(self, defect: Defect) -> bool:
-        """Tell whether the wrong elements may depend on the operations that a defect changes."""
+        """Tell whether a defect may change the wrong elements. A store to a wrong place changes elements that do not depend on it."""
         found = self._of(defect)
-        return found is None or found[0] >= _FEWEST
+        return found is None or found[0] >= _FEWEST or not all(any(results(operation)) for operation in defect.substitutes)
 
     def distance(self, defect: Defect) -> int:
         """Return how badly the elements that depend on what a defect changes fit the wrong ones.
@@ -127,7 +128,7 @@ class Reach:
         """
         found = self._of(defect)
         if found is None:
-            return len(_OTHERS)
+            return 1
         share, others = found
         return len(_OTHERS) + 1 if share < _MOST else sum(others > one for one in _OTHERS)
 

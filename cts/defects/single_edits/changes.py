@@ -17,6 +17,7 @@ from cts.reference.state import State
 from cts.reference.values import MatrixValue
 from generators.numerics.formats import encode, values
 from generators.numerics.rounding import nearest
+from generators.program.functions import Call
 from generators.program.operation import Operation
 from generators.program.scalars import BuiltInScalar, InstanceIndex, ScalarArithmetic
 from generators.program.values import AnyValue, ArrayType, Operand, Value, literal
@@ -122,19 +123,22 @@ def may_change(defect: Defect, trace: Trace) -> bool:
 
 
 def _bent(raw: np.ndarray, component: ComponentType) -> np.ndarray:
-    """Change every element, so that changing it again does not restore it. A float keeps its exponent, and zero stays zero."""
+    """Change every element, so that changing it again does not restore it. A float keeps its exponent; zero becomes one."""
     if not component.is_float:
         return plus(1)(raw, component)
     sign, low = (component.bits_dtype.type(one) for one in (1 << component.bits - 1, 3))
     other = (raw ^ sign) & ~low | (raw + component.bits_dtype.type(1)) & low
-    return np.where(raw & ~sign == 0, raw, other).astype(component.bits_dtype)
+    return np.where(raw & ~sign == 0, encode(component, np.ones(1))[0], other).astype(component.bits_dtype)
 
 
 def probe(operation: Operation, trace: Trace) -> Substitute | None:
-    """Build a step that changes what an operation gives, to see what depends on it; None if that is not known.
+    """Build a step that changes what an operation gives, to see what depends on it; None if that is not
+    known. A function may also write.
 
     Integers that the program computes become zero, which is an index of each array.
     """
+    if isinstance(operation, Call):
+        return None
     made = getattr(operation, "result", None)
     component = component_of(made.type) if isinstance(made, Value) else None
     if made is not None and component is not None and not isinstance(made.type, ArrayType):

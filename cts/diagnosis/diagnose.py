@@ -32,6 +32,9 @@ from generators.program.program import Program, Subcase
 LISTED = 4
 """The most explanations of a message by known defects; single edits may be as many again."""
 
+FEW = 2
+"""With so many wrong elements or fewer in a whole case, a single edit may fit by chance."""
+
 TELLING = 4
 """A defect that explains only the wrong elements is mentioned if there are at least this many."""
 
@@ -44,7 +47,7 @@ _KNOWN = 0.4
 _BEYOND = frozenset({Rule.OUT_OF_BOUNDS, Rule.NO_WINDOW, "VUID-RuntimeSpirv-None-10834"})
 """The rules that an access beyond an array breaks."""
 
-_UNKNOWN = (GeneratorError, LookupError, ValueError, AttributeError, AssertionError, TypeError, ArithmeticError, StopIteration)
+UNKNOWN = (GeneratorError, LookupError, ValueError, AttributeError, AssertionError, TypeError, ArithmeticError, StopIteration)
 """What an evaluation raises if the model cannot say what a device with a defect does: single edits give operations any operands."""
 
 
@@ -158,7 +161,7 @@ class Search:
         limit: the limit of the search; it tells afterwards whether the search has ended early.
         foreseen: ids of defects that known failures name; if they explain ``ran``, no others are tried, and no other subcase.
         earlier: ids of defects that explained other failures; if they explain all subcases, no others are tried.
-        tried: the sentences of defects that earlier searches of the family have tried; this one adds its own.
+        tried: ids and parameters of defects that earlier searches of the family have tried; this one adds its own.
         found: the defects, with how much and how many elements they explain.
         partly: foreseen ones that explain the wrong elements of ``ran``, but not the other ones.
     """
@@ -168,7 +171,7 @@ class Search:
     limit: Limit = field(default_factory=Limit)
     foreseen: Collection[str] = ()
     earlier: Collection[str] = ()
-    tried: set[str] = field(default_factory=set)
+    tried: set[tuple[str, str]] = field(default_factory=set)
     found: list[tuple[Defect, Fit, int]] = field(default_factory=list)
     partly: dict[Match, None] = field(default_factory=dict)
 
@@ -180,7 +183,8 @@ class Search:
             self._run()
         failing = sum(one.failing for one in (self.ran, *self.others))
         best = Fit.ALL if any(fit is Fit.ALL for _, fit, _ in self.found) else Fit.BEYOND_ARRAY
-        return ranked([Match(one.id, one.text, fit, explains, failing) for one, fit, explains in self.found if fit is best])
+        matches = [Match(one.id, one.text, fit, explains, failing, where=one.where) for one, fit, explains in self.found if fit is best]
+        return tuple(_perhaps_by_chance(one) if failing <= FEW else one for one in ranked(matches))
 
     def _run(self) -> None:
         self.limit.check()
@@ -204,7 +208,7 @@ class Search:
         return list({id(defect): defect for defect in chain.from_iterable(in_turn)}.values())
 
     def _fresh_first(self, defects: Iterable[Defect]) -> list[Defect]:
-        return sorted(defects, key=lambda defect: defect.text in self.tried)
+        return sorted(defects, key=lambda defect: (defect.id, defect.where) in self.tried)
 
     @cached_property
     def _edits(self) -> list[Defect]:
@@ -220,7 +224,7 @@ class Search:
         try:
             with np.errstate(all="ignore"):
                 return self._evaluated(steps, self.ran, 0)
-        except _UNKNOWN:
+        except UNKNOWN:
             return None
 
     def _try(self, defects: Iterable[Defect], more: int = 0, trusted: bool = False, share: float = 1) -> None:
@@ -239,7 +243,7 @@ class Search:
             if len(self.found) >= LISTED + more:
                 return
             self.limit.check(share)
-            self.tried.add(defect.text)
+            self.tried.add((defect.id, defect.where))
             if not may_change(defect, self.ran.trace) or any(_says(other, defect) for other, _, _ in self.found):
                 continue
             fitting = self._fit(defect, self.ran)
@@ -255,7 +259,7 @@ class Search:
         for other in self.others:
             own: Defect | None = defect
             if other.program is not self.ran.program:
-                own = self._of_others.get((id(other.program), defect.id, defect.text))
+                own = self._of_others.get((id(other.program), defect.id, defect.where))
             fitting = self._fit(own, other) if own is not None else None
             if fitting is None and (own is not None or other.failing):
                 return None
@@ -267,7 +271,7 @@ class Search:
         """The defects of the other programs of the module, by their identity."""
         programs = {id(one.program): one.program for one in self.others if one.program is not self.ran.program}
         found = [(key, one) for key, program in programs.items() for one in chain(known_defects(program), single_edits(program))]
-        return {(key, one.id, one.text): one for key, one in found}
+        return {(key, one.id, one.where): one for key, one in found}
 
     def _fit(self, defect: Defect, ran: Ran) -> _Fitting | None:
         """Return how well a defect explains a subcase; None if it does not.
@@ -282,15 +286,15 @@ class Search:
                 if is_same and (ran is not self.ran or defect.also is None or defect.also(ran.expected, other, ran.before, ran.outputs)):
                     return _Fitting(Fit.ALL, ran.failing, ran.failing)
                 if ran is self.ran and defect.id in self.foreseen and _explains_wrong_ones(ran, other):
-                    self.partly[Match(defect.id, defect.text, Fit.WRONG_ELEMENTS, ran.failing, ran.failing)] = None
+                    self.partly[Match(defect.id, defect.text, Fit.WRONG_ELEMENTS, ran.failing, ran.failing, where=defect.where)] = None
                 return None
-        except _UNKNOWN as error:
+        except UNKNOWN as error:
             if isinstance(error, GeneratorError) and error.rule not in _BEYOND:
                 return _Fitting(Fit.BEYOND_ARRAY, 0, 0)
         try:
             with np.errstate(all="ignore"):
                 found = _apart_from_beyond(ran, *(self._evaluated(defect.substitutes, ran, beyond) for beyond in (0x00, 0x2A)))
-        except _UNKNOWN:
+        except UNKNOWN:
             # The model cannot say what such a device does.
             return _Fitting(Fit.BEYOND_ARRAY, 0, 0)
         return _Fitting(Fit.BEYOND_ARRAY, *found) if found is not None else None
@@ -315,6 +319,11 @@ class _Fitting:
     @property
     def is_telling(self) -> bool:
         return self.fit is Fit.ALL or self.explained >= max(TELLING, self.total // 8)
+
+
+def _perhaps_by_chance(match: Match) -> Match:
+    """Return a match of a failure with few wrong elements: one of thousands of single edits may fit by chance."""
+    return replace(match, fit=Fit.FEW, equal=True) if _is_edit(match.id) and match.fit is Fit.ALL else match
 
 
 def _is_edit(id_: str) -> bool:

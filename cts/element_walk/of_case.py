@@ -67,7 +67,7 @@ def _defects(program: Program, match: Match | None) -> Iterator[Defect]:
     """Yield the defect that a match names, if it is one."""
     if match is not None and match.id:
         for defect in chain(known_defects(program), single_edits(program)):
-            if defect.id == match.id and match.sentence.startswith(defect.text):
+            if (defect.id, defect.where) == (match.id, match.where):
                 yield defect
                 return
 

@@ -19,7 +19,7 @@ from cts.diagnosis.whole_case import explained
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import wrong_elements
 from cts.verdict.effort import Budget, Effort
-from cts.verdict.failure import Match
+from cts.verdict.failure import Fit, Match
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, find_case
 from generators.errors import GeneratorError, Rule
@@ -30,6 +30,7 @@ from generators.program.load_store import MatrixLoad
 from generators.program.memory import Pointee, Role
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
+from generators.program.tensor import LayoutSet
 from generators.program.values import Value
 from generators.routines.workgroup import copy
 from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass
@@ -94,6 +95,31 @@ def test_the_same_mistake_in_all_instructions_of_a_kind_is_told_once() -> None:
     (match,) = Search(ran(copies(2), {"first_0": 0, "first_1": 4 * ELEMENTS}, moved(1, 0, 1))).run()
     assert match.id == "single_edit.operand_one_more"
     assert match.sentence.startswith("every MatrixLoad")
+
+
+@pytest.mark.parametrize(("wrong", "fit"), [(1, Fit.FEW), (2, Fit.FEW), (3, Fit.ALL)])
+def test_an_edit_that_explains_one_or_two_elements_may_fit_by_chance(wrong: int, fit: Fit) -> None:
+    right = ran(copies(1), AT_0)
+    edit = next(one for one in single_edits(right.program) if one.text == "every MatrixLoad takes first plus 1")
+    # All elements are equal, except the last ones.
+    data = np.full(4 * ELEMENTS, 7, np.uint32)
+    data[ELEMENTS - wrong + 1 : ELEMENTS + 1] += np.arange(1, wrong + 1, dtype=np.uint32)
+    subcase = replace(right.subcase, inputs={"source": as_bytes(data)})
+    expected = evaluate(right.program, subcase)
+    before = initial_contents(right.program, subcase, expected)
+    outcome = outcome_of(right.program, evaluate_defect(right.program, subcase, edit.substitutes), before)
+    found = Search(Ran(right.program, subcase, expected, before, outcome)).run()
+    assert {match.fit for match in found} == {fit}
+    assert all(match.equal for match in found) == (fit is Fit.FEW or len(found) > 1)
+
+
+def test_a_mistake_in_all_stores_is_told_although_each_of_them_makes_few_elements_wrong() -> None:
+    program = copies(6)
+    right = ran(program, {f"first_{number}": 4 * number * ELEMENTS for number in range(6)})
+    edit = next(one for one in single_edits(program) if one.text == "every MatrixStore takes zero as matrix")
+    wrong = evaluate_defect(program, right.subcase, edit.substitutes)
+    told = Search(replace(right, outcome=outcome_of(program, wrong, right.before))).run()
+    assert edit.text in [match.sentence for match in told]
 
 
 def test_a_mistake_that_no_single_edit_makes_is_not_explained_by_one() -> None:
@@ -241,3 +267,13 @@ def test_wrong_elements_depend_on_few_operands_of_a_wide_operation() -> None:
     assert isinstance(construct, CompositeConstruct)
     places = [Place(("parts", number), part) for number, part in enumerate(construct.parts)]
     assert [place.path for place in reach.chosen(construct, places)] == [("parts", 0), ("parts", 3)]
+
+
+def test_constant_operands_of_a_wide_operation_may_all_be_wrong() -> None:
+    case = find_case(casebook(), "tensor_layout[component:u8/use:a/access:store/rank:4/strides:doubled]")
+    program, subcase, expected, before = next(prepared(case, build(case).program))
+    (cut,) = (one for one in program.operations if isinstance(one, LayoutSet) and one.setting == "slice")
+    places = [Place(("operands", number), operand) for number, operand in enumerate(cut.operands)]
+    wrong = [wrong_elements(placed, before, before) for placed in expected.placed]
+    reach = Reach(expected, wrong, lambda steps: evaluate_defect(program, subcase, steps))
+    assert reach.chosen(cut, places) == places

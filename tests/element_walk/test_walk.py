@@ -113,7 +113,7 @@ def test_a_suspected_defect_leaves_the_way_at_the_operation_that_it_changes():
     placed = wrong.placed[-1]
     right = evaluate(program, subcase).placed[-1]
     row, column = np.argwhere(placed.expected.bits[0] != right.expected.bits[0])[0].tolist()
-    found = walked(program, subcase, Place(placed.array, 0, row, column), Match(defect.id, defect.text))
+    found = walked(program, subcase, Place(placed.array, 0, row, column), Match(defect.id, defect.text, where=defect.where))
     assert found.departure is not None
     assert "MatrixMulAdd" in found.departure.what
     assert found.departure.suspected == words(int(placed.expected.bits[0, row, column]), placed.component)
@@ -127,7 +127,7 @@ def test_a_suspect_that_does_not_end_with_what_came_back_is_left_out():
     placed, right = recorded_defect(program, subcase, defect.substitutes)[1].placed[-1], evaluate(program, subcase).placed[-1]
     row, column = np.argwhere(placed.expected.bits[0] != right.expected.bits[0])[0].tolist()
     got = words(int(placed.expected.bits[0, row, column]), placed.component)
-    match, place = Match(defect.id, defect.text), Place(placed.array, 0, row, column)
+    match, place = Match(defect.id, defect.text, where=defect.where), Place(placed.array, 0, row, column)
     assert walked(program, subcase, place, match, got).departure is not None
     assert walked(program, subcase, place, match, "another").departure is None
 
@@ -137,8 +137,15 @@ def test_a_single_edit_leaves_the_way_or_stores_the_element_nowhere():
     place = first_place(program, subcase, 0, 0)
     departed = 0
     for edit in single_edits(program):
-        departed += walked(program, subcase, place, Match(edit.id, edit.text)).departure is not None
+        departed += walked(program, subcase, place, Match(edit.id, edit.text, where=edit.where)).departure is not None
     assert departed > 10
+
+
+def test_a_suspect_in_another_operation_is_another_defect():
+    program, subcase = dispatch(REUSE)
+    defect = next(one for one in known_defects(program) if "overwritten by the sum" in one.text)
+    place = first_place(program, subcase, 0, 0)
+    assert walked(program, subcase, place, Match(defect.id, defect.text, where="sum:another")).departure is None
 
 
 def test_without_a_suspect_nothing_departs():

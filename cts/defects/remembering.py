@@ -75,28 +75,48 @@ _AROUND = (Branch, Loop, Switch)
 _ONLY_INSIDE = (BlockLoad,)
 """Operations that read only the array of the instruction that calls their function."""
 
-_MOST = 20_000
-"""How many results are kept."""
+_MOST = 1000
+"""How many results of one operation are kept."""
 
 _MOST_BYTES = 1 << 14
 """The size of an array that may be a part of a key; loads from larger ones that can change are not kept."""
 
 
-@dataclass(frozen=True)
+Result = tuple[str, str, Any]
+"""A field of a state, a name in it, and the value of the name."""
+
+
+@dataclass
 class _Plan:
-    """What the results of an operation follow from.
+    """What the results of an operation follow from, and those that are known.
 
     Attributes:
+        operation: the operation.
         names: of the values that it reads.
         arrays: the arrays that it reads.
         made: names of its results.
         inside: the operations that it performs, with itself.
+        known: results by what they follow from.
+        kept: matrices whose identities are parts of keys.
     """
 
-    names: tuple[str, ...]
-    arrays: tuple[Array, ...]
-    made: tuple[str, ...]
-    inside: frozenset[Operation]
+    operation: Operation
+    names: tuple[str, ...] = ()
+    arrays: tuple[Array, ...] = ()
+    made: tuple[str, ...] = ()
+    inside: frozenset[Operation] = frozenset()
+    known: dict[tuple[object, ...], list[Result]] = field(default_factory=dict)
+    kept: list[MatrixValue] = field(default_factory=list)
+
+    def keep(self, key: tuple[object, ...], state: State) -> None:
+        """Keep the results that a state has after the operation."""
+        kinds: tuple[tuple[str, dict[str, Any]], ...] = (
+            ("matrices", state.matrices),
+            ("scalars", state.scalars),
+            ("aggregates", state.aggregates),
+        )
+        self.known[key] = [(kind, name, values[name]) for name in self.made for kind, values in kinds if name in values]
+        self.kept.extend(state.matrices[name] for name in self.names if name in state.matrices)
 
 
 class _Unknown(Exception):
@@ -107,9 +127,7 @@ class _Unknown(Exception):
 class Remembered:
     """The results of operations in one subcase; see ``performing``."""
 
-    _plans: dict[Operation, _Plan | None] = field(default_factory=dict)
-    _known: dict[tuple[object, ...], list[tuple[str, str, Any]]] = field(default_factory=dict)
-    _kept: list[object] = field(default_factory=list)
+    _plans: dict[int, _Plan] = field(default_factory=dict)
 
     def performing(self, performed: Perform, wrong: Collection[Operation], beyond: int | None) -> Perform:
         """Return a function that performs operations by ``performed``, but takes known results.
@@ -119,54 +137,42 @@ class Remembered:
             wrong: the operations that another step replaces.
             beyond: the value of each byte beyond an array; None if there is none.
         """
+        kinds = {type(operation) for operation in wrong}
 
         def performing(state: State, operation: Operation) -> None:
-            plan = self._plan(operation)
-            if plan is None or state.variables or not plan.inside.isdisjoint(wrong):
+            plan = self._plans.get(id(operation))
+            if plan is None:
+                plan = self._plans[id(operation)] = _plan(operation)
+            # Most operations are of other classes, and cost no hash.
+            is_wrong = not plan.inside.isdisjoint(wrong) if len(plan.inside) > 1 else type(operation) in kinds and operation in wrong
+            if is_wrong or not plan.made or state.variables:
                 performed(state, operation)
                 return
             try:
-                key = (operation, beyond, *_read(state, plan))
+                key = _key(state, plan, beyond)
             except _Unknown:
                 performed(state, operation)
                 return
-            known = self._known.get(key)
+            known = plan.known.get(key)
             if known is None:
                 performed(state, operation)
-                self._keep(key, state, plan)
+                if len(plan.known) < _MOST:
+                    plan.keep(key, state)
                 return
             for kind, name, value in known:
                 getattr(state, kind)[name] = value
 
         return performing
 
-    def _plan(self, operation: Operation) -> _Plan | None:
-        if operation not in self._plans:
-            self._plans[operation] = _plan(operation)
-        return self._plans[operation]
 
-    def _keep(self, key: tuple[object, ...], state: State, plan: _Plan) -> None:
-        if len(self._known) >= _MOST:
-            return
-        kinds: tuple[tuple[str, dict[str, Any]], ...] = (
-            ("matrices", state.matrices),
-            ("scalars", state.scalars),
-            ("aggregates", state.aggregates),
-        )
-        self._known[key] = [(kind, name, values[name]) for name in plan.made for kind, values in kinds if name in values]
-        # The keys have the identities of matrices, so these must stay.
-        self._kept.extend(state.matrices[name] for name in plan.names if name in state.matrices)
-
-
-def _plan(operation: Operation) -> _Plan | None:
-    """Return what the results of an operation follow from; None if that is not known."""
+def _plan(operation: Operation) -> _Plan:
+    """Return what the results of an operation follow from; without results if that is not known."""
     inside = list(_performed(operation))
     if isinstance(operation, (*_PLAIN, *_AROUND)) and all(isinstance(one, (*_PLAIN, *_AROUND, *_ONLY_INSIDE)) for one in inside):
-        made = tuple(one.name for one in results(operation))
         read = {array for one in inside for array in _arrays(one)}
         names = sorted(set().union(*(names_read(one) for one in inside)))
-        return _Plan(tuple(names), tuple(read), made, frozenset(inside)) if made else None
-    return None
+        return _Plan(operation, tuple(names), tuple(read), tuple(one.name for one in results(operation)), frozenset(inside))
+    return _Plan(operation)
 
 
 def _performed(operation: Operation) -> Iterator[Operation]:
@@ -186,25 +192,28 @@ def _arrays(part: Part) -> Iterator[Array]:
                 yield from _arrays(each)
 
 
-def _read(state: State, plan: _Plan) -> Iterator[object]:
-    """Yield a part of the key for everything that the results follow from."""
-    yield state.instances.tobytes()
-    yield state.owners.tobytes() if state.owners is not None else None
+def _key(state: State, plan: _Plan, beyond: int | None) -> tuple[object, ...]:
+    """Return everything that the results follow from.
+
+    Raises:
+        _Unknown: it is too large.
+    """
+    matrices, scalars, aggregates = state.matrices, state.scalars, state.aggregates
+    key: list[object] = [beyond, state.instances.tobytes(), None if state.owners is None else state.owners.tobytes()]
     for name in plan.names:
-        matrix = state.matrices.get(name)
-        if matrix is not None:
-            yield _matrix(matrix)
-        if name in state.scalars:
-            yield state.scalars[name].tobytes()
-        if name in state.aggregates:
-            yield _tree(state.aggregates[name])
+        if name in scalars:
+            key.append(scalars[name].tobytes())
+        if name in matrices:
+            key.append(_matrix(matrices[name]))
+        if name in aggregates:
+            key.append(_tree(aggregates[name]))
     for array in plan.arrays:
         memory = state.memories[array.owner.name]
         if memory.status is not None:
             if len(memory.contents) > _MOST_BYTES:
                 raise _Unknown
-            yield memory.contents.tobytes()
-            yield memory.status.tobytes()
+            key += (memory.contents.tobytes(), memory.status.tobytes())
+    return tuple(key)
 
 
 def _matrix(value: MatrixValue) -> object:

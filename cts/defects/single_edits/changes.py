@@ -128,7 +128,7 @@ def _bent(raw: np.ndarray, component: ComponentType) -> np.ndarray:
         return plus(1)(raw, component)
     sign, low = (component.bits_dtype.type(one) for one in (1 << component.bits - 1, 3))
     other = (raw ^ sign) & ~low | (raw + component.bits_dtype.type(1)) & low
-    return np.where(raw & ~sign == 0, encode(component, np.ones(1))[0], other).astype(component.bits_dtype)
+    return np.asarray(np.where(raw & ~sign == 0, encode(component, np.ones(1))[0], other), component.bits_dtype)
 
 
 def probe(operation: Operation, trace: Trace) -> Substitute | None:

@@ -125,7 +125,8 @@ def may_change(defect: Defect, trace: Trace) -> bool:
 def _bent(raw: np.ndarray, component: ComponentType) -> np.ndarray:
     """Change every element, so that changing it again does not restore it. A float keeps its exponent; zero becomes one."""
     if not component.is_float:
-        return plus(1)(raw, component)
+        # Each half changes, because a bit cast may divide the integer; floats stay normal.
+        return plus(sum(1 << place for place in range(0, component.bits, 16)))(raw, component)
     sign, low = (component.bits_dtype.type(one) for one in (1 << component.bits - 1, 3))
     other = (raw ^ sign) & ~low | (raw + component.bits_dtype.type(1)) & low
     return np.asarray(np.where(raw & ~sign == 0, encode(component, np.ones(1))[0], other), component.bits_dtype)

@@ -44,7 +44,7 @@ def single_edits(program: Program, chosen: Chosen = lambda _, places: places) ->
         chosen: leaves out operands of wide operations.
     """
     earlier: list[AnyValue] = []
-    given: dict[Operand, None] = {}
+    given = list(dict.fromkeys(operand for operation, _ in _everywhere(program) for operand in _loaded(operation)))
     accesses: list[Any] = []
     kinds: dict[tuple[str, ...], dict[Operation, SingleEdit]] = {}
     roles: dict[tuple[str, ...], dict[Operation, SingleEdit]] = {}
@@ -65,9 +65,6 @@ def single_edits(program: Program, chosen: Chosen = lambda _, places: places) ->
                 roles.setdefault((role[0], edit.name, *alike.values()), {})[operation] = replace(edit, where=alike)
         if stated is None:
             earlier.extend(results(operation))
-        given.update(
-            (place.value, None) for place in places_of(operation) if isinstance(place.value, Operand) and place.value.source in _LOADED
-        )
         if _pointer(operation) is not None:
             accesses.append(operation)
     for (kind, *_), edits in (*kinds.items(), *roles.items()):
@@ -124,12 +121,20 @@ def _of_pointer(operation: Any, accesses: Sequence[Any]) -> Iterator[SingleEdit]
         yield SingleEdit("operand_earlier", put((("array",), one.array), (("first",), one.first)), where, number + 1)
 
 
-def _of_given(operation: Operation, given: Iterable[Operand]) -> Iterator[SingleEdit]:
-    """Yield the edits that load another operand of the program, which an earlier operation has."""
+def _loaded(operation: Operation) -> Iterator[Operand]:
+    """Yield the operands that a shader loads for an operation."""
     for place in places_of(operation):
         if isinstance(place.value, Operand) and place.value.source in _LOADED:
+            yield place.value
+
+
+def _of_given(operation: Operation, given: Sequence[Operand]) -> Iterator[SingleEdit]:
+    """Yield the edits that take another loaded operand of the program: a shader may load all of them first."""
+    loaded = set(_loaded(operation))
+    for place in places_of(operation):
+        if isinstance(place.value, Operand) and (place.value in loaded or place.path[-1] == "stride"):
             alike = [one for one in given if one.type == place.value.type and one != place.value]
-            for one in alike[: -EARLIER - 1 : -1]:
+            for one in alike[: 2 * EARLIER]:
                 yield SingleEdit("operand_earlier", put((place.path, one)), {"operand": place.words, "other": one.name})
 
 

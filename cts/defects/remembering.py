@@ -78,7 +78,7 @@ _ONLY_INSIDE = (BlockLoad,)
 _MOST = 1000
 """How many results of one operation are kept."""
 
-_MOST_BYTES = 1 << 14
+_MOST_BYTES = 1 << 18
 """The size of an array that may be a part of a key; loads from larger ones that can change are not kept."""
 
 

@@ -242,7 +242,7 @@ class Match:
         explains, failing: how many failing elements of the case it explains, and how many there are; absent if they were not counted.
         equal: whether the defect is not known: several matches explain the same number of elements, or one may fit by chance; absent
             if not.
-        where: the parameters of the defect, as in ``Defect.where``; absent if it has none.
+        where: the parameters of the defect, which tell it from others of the program with the same id; absent if it has none.
     """
 
     id: str

@@ -40,9 +40,9 @@ def show_element(case: Case, options: argparse.Namespace) -> int:
     instance = options.instance if options.instance is not None else failure.mismatch.instance if failure else 0
     array = options.array or (failure.mismatch.array if failure else recorded(program, subcase)[1].placed[0].array)
     match = suspected(failure.matches) if failure is not None else None
-    found = walked(program, subcase, Place(array, instance, row, column), match)
     got = "" if failure is None else _got(failure, instance, row, column)
-    suspect = match.text if match is not None else ""
+    found = walked(program, subcase, Place(array, instance, row, column), match, got)
+    suspect = match.text if match is not None and found.departure is not None else ""
     if options.json:
         print_json({"case": case.id, "subcase": subcase.name, **asdict(found), "got": got, "suspect": suspect})
         return 0

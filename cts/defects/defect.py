@@ -42,6 +42,11 @@ class Defect:
         return glossary().sentence(self.id, self.parameters)
 
     @property
+    def where(self) -> str:
+        """The parameters in one word; with the id, it tells the defect from all others of a program."""
+        return "/".join(f"{name}:{'every' if value is EVERY else value}" for name, value in self.parameters.items())
+
+    @property
     def kind(self) -> str:
         """The id with the parameters that make another kind of mistake; it is the same in every program."""
         return glossary().kind(self.id, self.parameters)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cts.defects.remembering import Remembered
 from cts.reference.evaluate import outcome, perform
 from cts.reference.memory import Memory
 from cts.reference.state import Perform, State, initial_state
@@ -27,8 +28,11 @@ Substitute = Callable[[State, Any], None]
 def substituting(substitutes: Mapping[Operation, Substitute], otherwise: Perform = perform) -> Perform:
     """Return a function that performs operations by their substitutes, and all others by ``otherwise``."""
 
+    kinds = {type(operation) for operation in substitutes}
+
     def performed(state: State, operation: Operation) -> None:
-        substitutes.get(operation, otherwise)(state, operation)
+        # Most operations are of other classes, and cost no hash.
+        (substitutes.get(operation, otherwise) if type(operation) in kinds else otherwise)(state, operation)
 
     return performed
 
@@ -91,6 +95,7 @@ def evaluate_defect(
     substitutes: Mapping[Operation, Substitute],
     beyond: int | None = None,
     before_step: Callable[[], None] = _go_on,
+    remembered: Remembered | None = None,
 ) -> Expected:
     """Return the contents of buffers after a dispatch on a device with a defect.
 
@@ -99,11 +104,15 @@ def evaluate_defect(
         substitutes: the wrong steps.
         beyond: the value of each byte loaded from beyond an array; None if such a load is an error.
         before_step: is called before each operation and each round of a loop; it may raise to end the evaluation.
+        remembered: the results of operations in earlier evaluations of the subcase; None to compute everything.
 
     Raises:
         GeneratorError, LookupError, ValueError: the outcome cannot be computed, or the defect accesses memory out of bounds.
     """
-    strict = initial_state(program, subcase, _expecting(substituting(substitutes), before_step))
+    performed = _expecting(substituting(substitutes), before_step)
+    if remembered is not None and program.passes is None:
+        performed = remembered.performing(performed, substitutes, beyond)
+    strict = initial_state(program, subcase, performed)
     state = LenientState(**vars(strict), before_step=before_step)
     if beyond is not None:
         state.memories = {name: LenientMemory(**vars(memory), unknown=beyond) for name, memory in state.memories.items()}

@@ -11,11 +11,14 @@ from itertools import chain
 import numpy as np
 
 from cts.defects.defect import Defect
-from cts.defects.evaluation import Trace, evaluate_defect, traced
+from cts.defects.evaluation import Substitute, Trace, evaluate_defect, traced
 from cts.defects.glossary import ParameterValue, glossary
 from cts.defects.known import known_defects
-from cts.defects.single_edits import may_change, single_edits
+from cts.defects.remembering import Remembered
+from cts.defects.single_edits.changes import may_change
+from cts.defects.single_edits.of_program import by_likelihood, single_edits
 from cts.diagnosis.limit import Limit, SearchEnded
+from cts.diagnosis.reach import Reach
 from cts.verdict.compare import is_permitted, wrong_elements
 from cts.verdict.elements import gather
 from cts.verdict.expected import Exact, Expected, Placed, ValueSet, as_expected
@@ -23,18 +26,28 @@ from cts.verdict.failure import Fit, Match
 from generators.errors import GeneratorError, Rule
 from generators.kernel import Outcome
 from generators.numerics.formats import is_nan, values
+from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
 
 LISTED = 4
 """The most explanations of a message by known defects; single edits may be as many again."""
 
+FEW = 2
+"""With so many wrong elements or fewer in a whole case, a single edit may fit by chance."""
+
 TELLING = 4
 """A defect that explains only the wrong elements is mentioned if there are at least this many."""
+
+_ASKING = 0.08
+"""The share of the time for finding out what the wrong elements depend on, once before known defects and once before single edits."""
+
+_KNOWN = 0.4
+"""The share of the time after which no more known defects are tried, so single edits are."""
 
 _BEYOND = frozenset({Rule.OUT_OF_BOUNDS, Rule.NO_WINDOW, "VUID-RuntimeSpirv-None-10834"})
 """The rules that an access beyond an array breaks."""
 
-_UNKNOWN = (GeneratorError, LookupError, ValueError, AttributeError, AssertionError, TypeError, ArithmeticError, StopIteration)
+UNKNOWN = (GeneratorError, LookupError, ValueError, AttributeError, AssertionError, TypeError, ArithmeticError, StopIteration)
 """What an evaluation raises if the model cannot say what a device with a defect does: single edits give operations any operands."""
 
 
@@ -62,6 +75,11 @@ class Ran:
     def trace(self) -> Trace:
         """What the right program computes."""
         return traced(self.program, self.subcase)
+
+    @cached_property
+    def remembered(self) -> Remembered:
+        """What evaluations of the subcase have computed."""
+        return Remembered()
 
     @property
     def is_whole(self) -> bool:
@@ -143,7 +161,7 @@ class Search:
         limit: the limit of the search; it tells afterwards whether the search has ended early.
         foreseen: ids of defects that known failures name; if they explain ``ran``, no others are tried, and no other subcase.
         earlier: ids of defects that explained other failures; if they explain all subcases, no others are tried.
-        tried: the sentences of defects that earlier searches of the family have tried; this one adds its own.
+        tried: ids and parameters of defects that earlier searches of the family have tried; this one adds its own.
         found: the defects, with how much and how many elements they explain.
         partly: foreseen ones that explain the wrong elements of ``ran``, but not the other ones.
     """
@@ -153,7 +171,7 @@ class Search:
     limit: Limit = field(default_factory=Limit)
     foreseen: Collection[str] = ()
     earlier: Collection[str] = ()
-    tried: set[str] = field(default_factory=set)
+    tried: set[tuple[str, str]] = field(default_factory=set)
     found: list[tuple[Defect, Fit, int]] = field(default_factory=list)
     partly: dict[Match, None] = field(default_factory=dict)
 
@@ -165,23 +183,49 @@ class Search:
             self._run()
         failing = sum(one.failing for one in (self.ran, *self.others))
         best = Fit.ALL if any(fit is Fit.ALL for _, fit, _ in self.found) else Fit.BEYOND_ARRAY
-        return ranked([Match(one.id, one.text, fit, explains, failing) for one, fit, explains in self.found if fit is best])
+        matches = [Match(one.id, one.text, fit, explains, failing, where=one.where) for one, fit, explains in self.found if fit is best]
+        return tuple(_perhaps_by_chance(one) if failing <= FEW else one for one in ranked(matches))
 
     def _run(self) -> None:
-        known, edits = list(known_defects(self.ran.program)), list(single_edits(self.ran.program))
-        self._try([defect for defect in (*known, *edits) if defect.id in self.foreseen], trusted=True)
-        if self.found:
-            return
-        self._try([defect for defect in (*known, *edits) if defect.id in self.earlier])
-        if self.found:
-            return
-        # Known mistakes take half of the time at most. What an earlier search of the family has not reached comes first.
+        self.limit.check()
+        known = list(known_defects(self.ran.program))
+        for ids, trusted in ((self.foreseen, True), (self.earlier, False)):
+            edits = self._edits if any(_is_edit(one) for one in ids) else ()
+            self._try([defect for defect in (*known, *edits) if defect.id in ids], trusted=trusted)
+            if self.found:
+                return
+        # What an earlier search of the family has not reached comes first.
         with suppress(SearchEnded):
-            self._try(self._ordered(known), share=0.5)
-        self._try(self._ordered(edits), more=LISTED)
+            self._try(self._fresh_first(self._may_explain(known)), share=_KNOWN)
+        self._try(self._fresh_first(self._may_explain(by_likelihood(self._edits))), more=LISTED)
 
-    def _ordered(self, defects: Iterable[Defect]) -> list[Defect]:
-        return sorted(defects, key=lambda defect: defect.text in self.tried)
+    def _may_explain(self, defects: Sequence[Defect]) -> list[Defect]:
+        """Return the defects that change what wrong elements depend on: in turn one on which few others depend, and the next one."""
+        operations = [operation for defect in defects for operation in defect.substitutes]
+        self._reach.learn(operations, self.ran.trace, self.limit.of_part(_ASKING))
+        possible = list(filter(self._reach.may_explain, defects))
+        in_turn = zip(sorted(possible, key=self._reach.distance), possible, strict=True)
+        return list({id(defect): defect for defect in chain.from_iterable(in_turn)}.values())
+
+    def _fresh_first(self, defects: Iterable[Defect]) -> list[Defect]:
+        return sorted(defects, key=lambda defect: (defect.id, defect.where) in self.tried)
+
+    @cached_property
+    def _edits(self) -> list[Defect]:
+        return list(single_edits(self.ran.program, self._reach.chosen))
+
+    @cached_property
+    def _reach(self) -> Reach:
+        ran = self.ran
+        wrong = [wrong_elements(placed, ran.before, ran.outputs) for placed in ran.expected.placed]
+        return Reach(ran.expected, wrong, self._of_probe)
+
+    def _of_probe(self, steps: Mapping[Operation, Substitute]) -> Expected | None:
+        try:
+            with np.errstate(all="ignore"):
+                return self._evaluated(steps, self.ran, 0)
+        except UNKNOWN:
+            return None
 
     def _try(self, defects: Iterable[Defect], more: int = 0, trusted: bool = False, share: float = 1) -> None:
         """Add the defects that explain everything, until there are ``LISTED``, and ``more``.
@@ -199,7 +243,7 @@ class Search:
             if len(self.found) >= LISTED + more:
                 return
             self.limit.check(share)
-            self.tried.add(defect.text)
+            self.tried.add((defect.id, defect.where))
             if not may_change(defect, self.ran.trace) or any(_says(other, defect) for other, _, _ in self.found):
                 continue
             fitting = self._fit(defect, self.ran)
@@ -215,7 +259,7 @@ class Search:
         for other in self.others:
             own: Defect | None = defect
             if other.program is not self.ran.program:
-                own = self._of_others.get((id(other.program), defect.id, defect.text))
+                own = self._of_others.get((id(other.program), defect.id, defect.where))
             fitting = self._fit(own, other) if own is not None else None
             if fitting is None and (own is not None or other.failing):
                 return None
@@ -227,7 +271,7 @@ class Search:
         """The defects of the other programs of the module, by their identity."""
         programs = {id(one.program): one.program for one in self.others if one.program is not self.ran.program}
         found = [(key, one) for key, program in programs.items() for one in chain(known_defects(program), single_edits(program))]
-        return {(key, one.id, one.text): one for key, one in found}
+        return {(key, one.id, one.where): one for key, one in found}
 
     def _fit(self, defect: Defect, ran: Ran) -> _Fitting | None:
         """Return how well a defect explains a subcase; None if it does not.
@@ -237,26 +281,26 @@ class Search:
         try:
             # A defect may overflow although the right program does not.
             with np.errstate(all="ignore"):
-                other = self._evaluated(defect, ran)
+                other = self._evaluated(defect.substitutes, ran)
                 is_same = ran.given_by(other)
                 if is_same and (ran is not self.ran or defect.also is None or defect.also(ran.expected, other, ran.before, ran.outputs)):
                     return _Fitting(Fit.ALL, ran.failing, ran.failing)
                 if ran is self.ran and defect.id in self.foreseen and _explains_wrong_ones(ran, other):
-                    self.partly[Match(defect.id, defect.text, Fit.WRONG_ELEMENTS, ran.failing, ran.failing)] = None
+                    self.partly[Match(defect.id, defect.text, Fit.WRONG_ELEMENTS, ran.failing, ran.failing, where=defect.where)] = None
                 return None
-        except _UNKNOWN as error:
+        except UNKNOWN as error:
             if isinstance(error, GeneratorError) and error.rule not in _BEYOND:
                 return _Fitting(Fit.BEYOND_ARRAY, 0, 0)
         try:
             with np.errstate(all="ignore"):
-                found = _apart_from_beyond(ran, *(self._evaluated(defect, ran, beyond) for beyond in (0x00, 0x2A)))
-        except _UNKNOWN:
+                found = _apart_from_beyond(ran, *(self._evaluated(defect.substitutes, ran, beyond) for beyond in (0x00, 0x2A)))
+        except UNKNOWN:
             # The model cannot say what such a device does.
             return _Fitting(Fit.BEYOND_ARRAY, 0, 0)
         return _Fitting(Fit.BEYOND_ARRAY, *found) if found is not None else None
 
-    def _evaluated(self, defect: Defect, ran: Ran, beyond: int | None = None) -> Expected:
-        return evaluate_defect(ran.program, ran.subcase, defect.substitutes, beyond, self.limit.of_evaluation(2 * ran.trace.steps + 64))
+    def _evaluated(self, steps: Mapping[Operation, Substitute], ran: Ran, beyond: int | None = None) -> Expected:
+        return evaluate_defect(ran.program, ran.subcase, steps, beyond, self.limit.of_evaluation(2 * ran.trace.steps + 64), ran.remembered)
 
 
 @dataclass(frozen=True)
@@ -277,16 +321,21 @@ class _Fitting:
         return self.fit is Fit.ALL or self.explained >= max(TELLING, self.total // 8)
 
 
-def _is_edit(defect: Defect) -> bool:
-    return defect.id.startswith("single_edit.")
+def _perhaps_by_chance(match: Match) -> Match:
+    """Return a match of a failure with few wrong elements: one of thousands of single edits may fit by chance."""
+    return replace(match, fit=Fit.FEW, equal=True) if _is_edit(match.id) and match.fit is Fit.ALL else match
+
+
+def _is_edit(id_: str) -> bool:
+    return id_.startswith("single_edit.")
 
 
 def _says(found: Defect, other: Defect) -> bool:
     """Tell whether a defect that explains everything makes another one needless: the other one makes the same mistake in more instructions,
     or it is a single edit of the same instructions, or the same edit of fewer of them.
     """
-    if _is_edit(other):
-        same = found.substitutes.keys() == other.substitutes.keys() and not _is_edit(found)
+    if _is_edit(other.id):
+        same = found.substitutes.keys() == other.substitutes.keys() and not _is_edit(found.id)
         return same or other.substitutes.items() <= found.substitutes.items()
     return found.substitutes.items() <= other.substitutes.items()
 

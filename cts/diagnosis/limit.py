@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 
 from generators.errors import GeneratorError, Rule
 
+_BETWEEN = 0.004
+"""Fewest seconds between two questions for the processor time."""
+
 
 class SearchEnded(Exception):
     """The search has reached its limit: name what it has found, and say that it has ended early."""
@@ -26,6 +29,7 @@ class Limit:
     seconds: float = math.inf
     reached: bool = False
     _begin: float = field(init=False, default=math.nan)
+    _asked: float = field(init=False, default=-math.inf)
 
     def check(self, share: float = 1) -> None:
         """End the search if a share of the time is over.
@@ -33,12 +37,25 @@ class Limit:
         Raises:
             SearchEnded: it is.
         """
-        now = time.process_time()
+        # The processor time is slow to ask for.
+        if time.monotonic() - self._asked < _BETWEEN:
+            return
+        now, self._asked = time.process_time(), time.monotonic()
         if math.isnan(self._begin):
             self._begin = now
         if now - self._begin > share * self.seconds:
             self.reached = True
             raise SearchEnded
+
+    def of_part(self, share: float) -> Callable[[], None]:
+        """Return a function that raises SearchEnded after a share of the time from now on. It ends a part of the search, not the search."""
+        end = time.process_time() + share * self.seconds
+
+        def check() -> None:
+            if time.process_time() > end:
+                raise SearchEnded
+
+        return check
 
     def of_evaluation(self, steps: int) -> Callable[[], None]:
         """Return a function to call before each step of one evaluation.

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 
 import numpy as np
 
 from cts.defects.defect import Defect
 from cts.defects.known import known_defects
-from cts.defects.single_edits import single_edits
+from cts.defects.single_edits.of_program import single_edits
 from cts.element_walk.recording import recorded, recorded_defect
 from cts.element_walk.steps import NoSuchElement, Place, Walk
 from cts.element_walk.walk import departing, walk
 from cts.verdict.failure import Match
 from generators.casebook import Case, build
-from generators.errors import GeneratorError
+from generators.errors import CtsError
 from generators.program.program import Program, Subcase
 
 
@@ -38,13 +39,14 @@ def subcase_of(case: Case, wanted: str) -> tuple[Program, Subcase]:
     raise NoSuchElement(f"{case.id} has no subcase {wanted}; it has {', '.join(names)}")
 
 
-def walked(program: Program, subcase: Subcase, place: Place, match: Match | None = None) -> Walk:
+def walked(program: Program, subcase: Subcase, place: Place, match: Match | None = None, got: str = "") -> Walk:
     """Return how an element was computed.
 
     Args:
         program, subcase: the program and the dispatch.
         place: the element.
-        match: the suspected defect; None for none. A defect whose steps cannot be recorded is left out.
+        match: the suspected defect; None for none. A defect whose steps cannot be recorded, or do not end with ``got``, is left out.
+        got: what came back, in words; empty if it is not known.
 
     Raises:
         NoSuchElement: the dispatch does not write the element.
@@ -52,11 +54,12 @@ def walked(program: Program, subcase: Subcase, place: Place, match: Match | None
     """
     right = walk(program, *recorded(program, subcase), place)
     for defect in _defects(program, match):
-        try:
+        # A single edit gives an operation any operands, so anything may go wrong; it may also store the element nowhere.
+        with suppress(CtsError, LookupError, ValueError, AttributeError, AssertionError, TypeError, ArithmeticError):
             with np.errstate(all="ignore"):
-                return departing(right, walk(program, *recorded_defect(program, subcase, defect.substitutes), place))
-        except (GeneratorError, LookupError, ValueError):
-            continue
+                wrong = walk(program, *recorded_defect(program, subcase, defect.substitutes), place)
+            if got in ("", *wrong.expected.split(" or ")) or ", nearest " in wrong.expected:
+                return departing(right, wrong)
     return right
 
 
@@ -64,7 +67,7 @@ def _defects(program: Program, match: Match | None) -> Iterator[Defect]:
     """Yield the defect that a match names, if it is one."""
     if match is not None and match.id:
         for defect in chain(known_defects(program), single_edits(program)):
-            if defect.id == match.id and match.sentence.startswith(defect.text):
+            if (defect.id, defect.where) == (match.id, match.where):
                 yield defect
                 return
 

@@ -129,7 +129,11 @@ def _match_record(match: Match) -> Json:
     record: Json = {"id": match.id, "text": match.text}
     if match.failing:
         record |= {"explains": match.explains, "failing": match.failing}
-    return record | {"equal": True} if match.equal else record
+    if match.equal:
+        record["equal"] = True
+    if match.where:
+        record["where"] = match.where
+    return record
 
 
 def _element_record(element: WrongElement) -> Json:
@@ -214,7 +218,7 @@ def _match(value: object, place: str) -> Match:
         raise WrongField("is missing", f"{place}.text")
     # The text already says how much the match explains, so the other fields for that stay empty.
     plain: Json = {"id": "", "sentence": record["text"]}
-    plain |= {name: record[name] for name in ("id", "explains", "failing", "equal") if name in record}
+    plain |= {name: record[name] for name in ("id", "explains", "failing", "equal", "where") if name in record}
     return convert(plain, Match, place)
 
 

@@ -206,7 +206,7 @@ def reduce(state: State, operation: Reduce) -> None:
     source, target = operation.matrix.type, operation.result.type
     groups = grouped(operation, state.matrices[operation.matrix.name].numbers)
     if source.component.is_float:
-        _check_sums(groups, operation.function, source.component)
+        _check_sums(state, groups, operation.function, source.component)
     result = spread(operation, _combined(state, operation.function, groups))
     bits = encode(target.component, result)
     state.matrices[operation.result.name] = MatrixValue(target.component, bits, target.component.is_float, authority=COMBINED)
@@ -265,7 +265,7 @@ def _combined(state: State, function: Function, groups: np.ndarray) -> np.ndarra
     arrangements = [np.arange(length)[::-1], *(rng.permutation(length) for _ in range(2, _ORDERS))]
     others = _in_pairs(state, function, np.stack([groups[..., arrangement] for arrangement in arrangements], axis=-2))
     if (others != forwards[..., None]).any():
-        raise GeneratorError(
+        state.undefined(
             "CM2-RED-09", f"{function.name} gives another result in another order; use other data or another function (CM2-RED-09)"
         )
     return forwards
@@ -301,14 +301,14 @@ def _in_pairs(state: State, function: Function, groups: np.ndarray) -> np.ndarra
     return groups[..., 0]
 
 
-def _check_sums(groups: np.ndarray, function: Function, component: ComponentType) -> None:
+def _check_sums(state: State, groups: np.ndarray, function: Function, component: ComponentType) -> None:
     """Raise GeneratorError if some order of a sum may round: the sum of magnitudes must fit the significand in units of the lowest bit."""
     sums = (one for one in flattened(function.body) if isinstance(one, ScalarArithmetic) and one.operator in ("add", "subtract"))
     if not any(one.result.type.is_float for one in sums):
         return
     quantum = quantum_exponents(groups).min(axis=-1).astype(np.int32)
     if (np.abs(groups).sum(axis=-1) > np.ldexp(1.0, np.minimum(quantum + component.precision, 1023))).any():
-        raise GeneratorError(Rule.INEXACT, f"{function.name}: some order of summation is not exact in {component}; use smaller data")
+        state.undefined(Rule.INEXACT, f"{function.name}: some order of summation is not exact in {component}; use smaller data")
 
 
 APPLIED = Authority("CM2-PE-03")

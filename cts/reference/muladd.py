@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cts.reference import float_products, integer_products
 from cts.reference.state import State, evaluates
-from cts.reference.values import Choice, MatrixValue
+from cts.reference.values import CERTAIN, Choice, MatrixValue
 from generators.errors import GeneratorError, Rule
 from generators.program.muladd import MatrixMulAdd
 from generators.types import ComponentType, MatrixOperands
+
+_SEVERAL = "an operand of a multiply-add has elements with several allowed values; make the operation that computes it exact"
 
 
 def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: ComponentType, operands: MatrixOperands | None) -> MatrixValue:
@@ -18,10 +22,7 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
             specification leaves the result undefined.
     """
     if any(isinstance(value.known, Choice) for value in (a, b, c)):
-        raise GeneratorError(
-            Rule.SEVERAL_VALUES,
-            "an operand of a multiply-add has elements with several allowed values; make the operation that computes it exact",
-        )
+        raise GeneratorError(Rule.SEVERAL_VALUES, _SEVERAL)
     flags = operands or MatrixOperands.NONE
     floats = [component.is_float for component in (a.component, b.component, c.component, result)]
     if all(floats):
@@ -36,7 +37,7 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
 @evaluates(MatrixMulAdd)
 def muladd(state: State, operation: MatrixMulAdd) -> None:
     """Multiply and add; raise GeneratorError if the shapes do not fit (KHR-MAD-01)."""
-    a, b, c = (state.matrices[matrix.name] for matrix in (operation.a, operation.b, operation.c))
+    a, b, c = (_usual(state, state.matrices[matrix.name]) for matrix in (operation.a, operation.b, operation.c))
     (m, k), (k_b, n) = a.bits.shape[1:], b.bits.shape[1:]
     if k != k_b or c.bits.shape[1:] != (m, n) or operation.result.type.shape != (m, n):
         raise GeneratorError(
@@ -44,3 +45,11 @@ def muladd(state: State, operation: MatrixMulAdd) -> None:
             f"the shapes of {operation.result.name} = {operation.a.name} x {operation.b.name} + {operation.c.name} differ (KHR-MAD-01)",
         )
     state.matrices[operation.result.name] = multiply_add(a, b, c, operation.result.type.component, operation.operands)
+
+
+def _usual(state: State, value: MatrixValue) -> MatrixValue:
+    """Return a matrix with the most usual of several values, if the state goes on with that."""
+    if not isinstance(value.known, Choice):
+        return value
+    state.undefined(Rule.SEVERAL_VALUES, _SEVERAL)
+    return replace(value, known=CERTAIN)

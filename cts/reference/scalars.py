@@ -129,7 +129,7 @@ def scalar_arithmetic(state: State, operation: language.ScalarArithmetic) -> Non
                         f"{name} takes the remainder of a negative number, which is undefined in Vulkan; use others",
                     )
                 result = left % right
-    state.scalars[name] = bits_of(exact(result, component, name) if component.is_float else result, component)
+    state.scalars[name] = bits_of(exact(state, result, component, name) if component.is_float else result, component)
 
 
 @evaluates(language.ScalarConvert)
@@ -142,7 +142,7 @@ def scalar_convert(state: State, operation: language.ScalarConvert) -> None:
     source, target, name = operation.value.type, operation.result.type, operation.result.name
     value = numbers(state.scalar(operation.value), source)
     if target.is_float:
-        value = exact(value.astype(np.float64), target, name)
+        value = exact(state, value.astype(np.float64), target, name)
     elif source.is_float:
         limits = np.iinfo(target.dtype)
         value = np.trunc(value)
@@ -151,16 +151,16 @@ def scalar_convert(state: State, operation: language.ScalarConvert) -> None:
     state.scalars[name] = bits_of(value, target)
 
 
-def exact(value: np.ndarray, component: ComponentType, name: str) -> np.ndarray:
-    """Return ``value``, float64.
+def exact(state: State, value: np.ndarray, component: ComponentType, name: str) -> np.ndarray:
+    """Return ``value``, float64, rounded to the component type if the state goes on with that.
 
     Raises:
         GeneratorError: the component type does not have it, or only as a denormal.
     """
     rounded = formats.values(formats.encode(component, value), component)
     if (rounded != value).any() or formats.denormals(value, component).any():
-        raise GeneratorError(Rule.INEXACT, f"{name}: a step is not exact in {component}, or denormal; use other data")
-    return value
+        state.undefined(Rule.INEXACT, f"{name}: a step is not exact in {component}, or denormal; use other data")
+    return rounded
 
 
 @evaluates(language.Extended)
@@ -200,6 +200,6 @@ def extended(state: State, operation: language.Extended) -> None:
             result = np.floor(given[0])
         case "fused":
             # Fma may be executed as a multiplication and an addition, so both must be exact.
-            product = exact(given[0] * given[1], component, name)
+            product = exact(state, given[0] * given[1], component, name)
             result = product + given[2]
-    state.scalars[name] = bits_of(exact(result, component, name) if component.is_float else result, component)
+    state.scalars[name] = bits_of(exact(state, result, component, name) if component.is_float else result, component)

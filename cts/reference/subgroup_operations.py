@@ -134,7 +134,7 @@ def subgroup_reduce(state: State, operation: language.SubgroupReduce) -> None:
 
     with np.errstate(over="ignore"):
         result = _in_groups(state, of, values)
-    state.scalars[name] = bits_of(exact(result, component, name) if component.is_float else result, component)
+    state.scalars[name] = bits_of(exact(state, result, component, name) if component.is_float else result, component)
 
 
 @evaluates(language.SubgroupBallot)

@@ -25,13 +25,13 @@ class Budget:
         seconds: the seconds that are left.
         seconds_of_failure: the most seconds for one failing case.
         explained: the defects that explained failures, by family: how many failures each.
-        tried: the sentences of defects that have been tried, by family; a search begins with others.
+        tried: ids and parameters of defects that have been tried, by family; a search begins with others.
     """
 
     seconds: float = SECONDS
     seconds_of_failure: float = SECONDS_OF_FAILURE
     explained: dict[str, Counter[str]] = field(default_factory=dict)
-    tried: dict[str, set[str]] = field(default_factory=dict)
+    tried: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
 
     @contextmanager
     def spending(self) -> Iterator[None]:

@@ -227,6 +227,7 @@ class Fit(Enum):
     ALL = ""
     WRONG_ELEMENTS = "the wrong elements; not the others"
     BEYOND_ARRAY = "reading beyond the array too"
+    FEW = "perhaps by chance: only one or two elements are wrong"
 
 
 @dataclass(frozen=True)
@@ -239,7 +240,9 @@ class Match:
         fit: how much it explains.
         text: the description of the defect for people, and how much it explains if not all.
         explains, failing: how many failing elements of the case it explains, and how many there are; absent if they were not counted.
-        equal: whether several matches explain the same number of elements, so the defect is not known; absent if not.
+        equal: whether the defect is not known: several matches explain the same number of elements, or one may fit by chance; absent
+            if not.
+        where: the parameters of the defect, which tell it from others of the program with the same id; absent if it has none.
     """
 
     id: str
@@ -248,6 +251,7 @@ class Match:
     explains: Count = 0
     failing: Count = 0
     equal: bool = False
+    where: str = ""
 
     @property
     def text(self) -> str:
@@ -266,7 +270,8 @@ def explanations(matches: Sequence[Match]) -> tuple[str, ...]:
     if not equal:
         return tuple(f"{match.text}{_share(match)}" for match in matches)
     rest = [match for match in matches if not match.equal]
-    several = f"{len(equal)} that fit equally well: {'; or '.join(match.text for match in equal)}{_share(equal[0])}"
+    of_several = f"{len(equal)} that fit equally well: " if len(equal) > 1 else ""
+    several = f"{of_several}{'; or '.join(match.text for match in equal)}{_share(equal[0])}"
     return (several, *explanations(rest))
 
 

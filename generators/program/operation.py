@@ -14,7 +14,23 @@ class Part:
     fields are operands, also inside tuples and other parts. A field with a tuple of operations is a region: code that runs inside it.
     ``generators.program.walking`` reads and changes all of these by the fields alone."""
 
+    __slots__ = ("_hash",)
     defines: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        # A dataclass keeps a hash that its class defines. Operations are deep, and keys of many look-ups.
+        cls.__hash__ = Part.__hash__  # type: ignore[method-assign]
+
+    def __hash__(self) -> int:
+        known: int | None = getattr(self, "_hash", None)
+        if known is None:
+            known = hash((type(self), *vars(self).values()))
+            object.__setattr__(self, "_hash", known)
+        return known
+
+    def __getstate__(self) -> dict[str, object]:
+        # Hashes of strings differ between processes.
+        return vars(self)
 
 
 @dataclass(frozen=True)

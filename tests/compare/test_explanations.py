@@ -35,6 +35,10 @@ def test_matches_that_fit_equally_well_are_one_sentence() -> None:
     )
 
 
+def test_a_single_match_that_may_fit_by_chance_does_not_count_others() -> None:
+    assert explanations([replace(ONE, equal=True)]) == ("one (3 of 4 failing elements)",)
+
+
 def _found(kept: int) -> list[str]:
     """Diagnose a device that left ``kept`` of every 8 elements unchanged, although it should have changed all of them in place."""
     case = find_case(casebook(), "elements[row:8x8x8.f16.f16.f32.f32/action:in_place/condition:odd_lane/leading:1/operand:buffer]")

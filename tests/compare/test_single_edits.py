@@ -9,25 +9,31 @@ import numpy as np
 import pytest
 
 from cts.defects.evaluation import evaluate_defect, traced
-from cts.defects.single_edits import single_edits
+from cts.defects.single_edits.of_program import single_edits
+from cts.defects.single_edits.places import Place
 from cts.diagnosis.diagnose import Ran, Search
 from cts.diagnosis.limit import Limit, SearchEnded
+from cts.diagnosis.reach import Reach
 from cts.diagnosis.shown import outcome_of, prepared
 from cts.diagnosis.whole_case import explained
 from cts.reference.evaluate import evaluate
+from cts.verdict.compare import wrong_elements
 from cts.verdict.effort import Budget, Effort
-from cts.verdict.failure import Match
+from cts.verdict.failure import Fit, Match
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, find_case
 from generators.errors import GeneratorError, Rule
 from generators.program.builder import ProgramBuilder
+from generators.program.composites import CompositeConstruct
 from generators.program.control_flow import Carried
 from generators.program.load_store import MatrixLoad
 from generators.program.memory import Pointee, Role
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
+from generators.program.tensor import LayoutSet
 from generators.program.values import Value
-from generators.types import COMPONENT_TYPES, Layout, Scope
+from generators.routines.workgroup import copy
+from generators.types import COMPONENT_TYPES, Layout, Scope, StorageClass
 from tests.reference.programs import BUFFER, as_bytes, matrix_type
 from tests.suite import casebook
 
@@ -89,6 +95,31 @@ def test_the_same_mistake_in_all_instructions_of_a_kind_is_told_once() -> None:
     (match,) = Search(ran(copies(2), {"first_0": 0, "first_1": 4 * ELEMENTS}, moved(1, 0, 1))).run()
     assert match.id == "single_edit.operand_one_more"
     assert match.sentence.startswith("every MatrixLoad")
+
+
+@pytest.mark.parametrize(("wrong", "fit"), [(1, Fit.FEW), (2, Fit.FEW), (3, Fit.ALL)])
+def test_an_edit_that_explains_one_or_two_elements_may_fit_by_chance(wrong: int, fit: Fit) -> None:
+    right = ran(copies(1), AT_0)
+    edit = next(one for one in single_edits(right.program) if one.text == "every MatrixLoad takes first plus 1")
+    # All elements are equal, except the last ones.
+    data = np.full(4 * ELEMENTS, 7, np.uint32)
+    data[ELEMENTS - wrong + 1 : ELEMENTS + 1] += np.arange(1, wrong + 1, dtype=np.uint32)
+    subcase = replace(right.subcase, inputs={"source": as_bytes(data)})
+    expected = evaluate(right.program, subcase)
+    before = initial_contents(right.program, subcase, expected)
+    outcome = outcome_of(right.program, evaluate_defect(right.program, subcase, edit.substitutes), before)
+    found = Search(Ran(right.program, subcase, expected, before, outcome)).run()
+    assert {match.fit for match in found} == {fit}
+    assert all(match.equal for match in found) == (fit is Fit.FEW or len(found) > 1)
+
+
+def test_a_mistake_in_all_stores_is_told_although_each_of_them_makes_few_elements_wrong() -> None:
+    program = copies(6)
+    right = ran(program, {f"first_{number}": 4 * number * ELEMENTS for number in range(6)})
+    edit = next(one for one in single_edits(program) if one.text == "every MatrixStore takes zero as matrix")
+    wrong = evaluate_defect(program, right.subcase, edit.substitutes)
+    told = Search(replace(right, outcome=outcome_of(program, wrong, right.before))).run()
+    assert edit.text in [match.sentence for match in told]
 
 
 def test_a_mistake_that_no_single_edit_makes_is_not_explained_by_one() -> None:
@@ -196,3 +227,53 @@ def test_a_value_that_is_undefined_has_no_bits_in_the_trace() -> None:
     case = find_case(casebook(), "vector_composites[component:f16/form:undefined]")
     program, subcase, *_ = next(prepared(case, build(case).program))
     assert "undefined" not in traced(program, subcase).values
+
+
+def filled_by_a_loop() -> Program:
+    """Return a program that stores a matrix from workgroup memory, into which a loop over the elements has copied it."""
+    builder = ProgramBuilder(Scope.SUBGROUP)
+    source, target = (builder.array(name, Pointee(U32), ELEMENTS, BUFFER, role=role) for name, role in ENDS)
+    shared = builder.array("shared", Pointee(U32), ELEMENTS, StorageClass.WORKGROUP, role="scratch")
+    copy(builder, shared, source)
+    builder.barrier()
+    matrix = builder.load("m", matrix_type(U32, SIZE, SIZE), shared, builder.literal(0), builder.literal(SIZE), Layout.ROW_MAJOR)
+    builder.store(matrix, target, builder.literal(0), builder.literal(SIZE), Layout.ROW_MAJOR)
+    return builder.build()
+
+
+def test_a_mistake_inside_a_loop_that_copies_is_told() -> None:
+    program = filled_by_a_loop()
+    right = ran(program, {})
+    edit = next(one for one in single_edits(program) if one.text == "every ArrayLoad takes zero as index")
+    wrong = evaluate_defect(program, right.subcase, edit.substitutes)
+    told = Search(replace(right, outcome=outcome_of(program, wrong, right.before))).run()
+    assert edit.text in [match.sentence for match in told]
+
+
+def test_an_access_takes_the_operand_or_the_pointer_of_an_earlier_one() -> None:
+    texts = [edit.text for edit in single_edits(copies(2))]
+    assert "every MatrixLoad takes first_0, an earlier value, as first" in texts
+    assert "every MatrixLoad takes the pointer of the MatrixLoad that gives m0, an earlier value, as pointer" in texts
+
+
+def test_wrong_elements_depend_on_few_operands_of_a_wide_operation() -> None:
+    case = find_case(casebook(), "bitcast_arrays[from:u32/to:f32/bytes:256]")
+    program, subcase, expected, before = next(prepared(case, build(case).program))
+    edit = next(one for one in single_edits(program) if "CompositeConstruct exchanges parts[0] and parts[3]" in one.text)
+    outputs = {**before, **outcome_of(program, evaluate_defect(program, subcase, edit.substitutes), before).outputs}
+    wrong = [wrong_elements(placed, before, outputs) for placed in expected.placed]
+    reach = Reach(expected, wrong, lambda steps: evaluate_defect(program, subcase, steps))
+    (construct,) = edit.substitutes
+    assert isinstance(construct, CompositeConstruct)
+    places = [Place(("parts", number), part) for number, part in enumerate(construct.parts)]
+    assert [place.path for place in reach.chosen(construct, places)] == [("parts", 0), ("parts", 3)]
+
+
+def test_constant_operands_of_a_wide_operation_may_all_be_wrong() -> None:
+    case = find_case(casebook(), "tensor_layout[component:u8/use:a/access:store/rank:4/strides:doubled]")
+    program, subcase, expected, before = next(prepared(case, build(case).program))
+    (cut,) = (one for one in program.operations if isinstance(one, LayoutSet) and one.setting == "slice")
+    places = [Place(("operands", number), operand) for number, operand in enumerate(cut.operands)]
+    wrong = [wrong_elements(placed, before, before) for placed in expected.placed]
+    reach = Reach(expected, wrong, lambda steps: evaluate_defect(program, subcase, steps))
+    assert reach.chosen(cut, places) == places

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cts.defects.known import known_defects
+from cts.defects.single_edits.of_program import single_edits
 from cts.element_walk.of_case import lines, subcase_of, suspected, walked
 from cts.element_walk.recording import recorded, recorded_defect
 from cts.element_walk.steps import NoSuchElement, Place
@@ -139,12 +140,39 @@ def test_a_suspected_defect_leaves_the_way_at_the_operation_that_it_changes():
     placed = wrong.placed[-1]
     right = evaluate(program, subcase).placed[-1]
     row, column = np.argwhere(placed.expected.bits[0] != right.expected.bits[0])[0].tolist()
-    found = walked(program, subcase, Place(placed.array, 0, row, column), Match(defect.id, defect.text))
+    found = walked(program, subcase, Place(placed.array, 0, row, column), Match(defect.id, defect.text, where=defect.where))
     assert found.departure is not None
     assert "MatrixMulAdd" in found.departure.what
     assert found.departure.suspected == words(int(placed.expected.bits[0, row, column]), placed.component)
     assert found.departure.instead
     assert any("suspected defect first changes" in line for line in lines(found, "", defect.text))
+
+
+def test_a_suspect_that_does_not_end_with_what_came_back_is_left_out():
+    program, subcase = dispatch(REUSE)
+    defect = next(one for one in known_defects(program) if "overwritten by the sum" in one.text)
+    placed, right = recorded_defect(program, subcase, defect.substitutes)[1].placed[-1], evaluate(program, subcase).placed[-1]
+    row, column = np.argwhere(placed.expected.bits[0] != right.expected.bits[0])[0].tolist()
+    got = words(int(placed.expected.bits[0, row, column]), placed.component)
+    match, place = Match(defect.id, defect.text, where=defect.where), Place(placed.array, 0, row, column)
+    assert walked(program, subcase, place, match, got).departure is not None
+    assert walked(program, subcase, place, match, "another").departure is None
+
+
+def test_a_single_edit_leaves_the_way_or_stores_the_element_nowhere():
+    program, subcase = dispatch(REUSE)
+    place = first_place(program, subcase, 0, 0)
+    departed = 0
+    for edit in single_edits(program):
+        departed += walked(program, subcase, place, Match(edit.id, edit.text, where=edit.where)).departure is not None
+    assert departed > 10
+
+
+def test_a_suspect_in_another_operation_is_another_defect():
+    program, subcase = dispatch(REUSE)
+    defect = next(one for one in known_defects(program) if "overwritten by the sum" in one.text)
+    place = first_place(program, subcase, 0, 0)
+    assert walked(program, subcase, place, Match(defect.id, defect.text, where="sum:another")).departure is None
 
 
 def test_without_a_suspect_nothing_departs():

@@ -8,7 +8,7 @@ from cts.defects.defect import Defect
 from cts.defects.glossary import EVERY, glossary, read
 from cts.defects.known import known_defects
 from cts.defects.layout_conversions import layout_conversion_defects, size_defects
-from cts.defects.single_edits import single_edits
+from cts.defects.single_edits.of_program import single_edits
 from generators.bug_classes import load_bug_classes
 from generators.casebook import CaseKind, expand
 from generators.errors import CasebookError

@@ -366,7 +366,8 @@ def test_a_device_cannot_steer_a_terminal_by_its_name():
 
 
 def test_a_match_keeps_how_much_it_explains():
-    match = Match("multiply_add.c_twice", "C twice", explains=3, failing=4, equal=True)
+    match = Match("multiply_add.c_twice", "C twice", explains=3, failing=4, equal=True, where="sum:d")
     record = json.loads(encode(replace(EXAMPLE, failures=(replace(WHOLE, matches=(match,)),))))
-    assert record["failures"][0]["matches"] == [{"id": match.id, "text": "C twice", "explains": 3, "failing": 4, "equal": True}]
+    told = {"id": match.id, "text": "C twice", "explains": 3, "failing": 4, "equal": True, "where": "sum:d"}
+    assert record["failures"][0]["matches"] == [told]
     assert result_of(record).failures[0].matches == (match,)

@@ -47,6 +47,11 @@ class Defect:
         return "/".join(f"{name}:{'every' if value is EVERY else value}" for name, value in self.parameters.items())
 
     @property
+    def changes_others(self) -> bool:
+        """Whether it changes other values than the results of its operations."""
+        return glossary().entries[self.id].changes_others
+
+    @property
     def kind(self) -> str:
         """The id with the parameters that make another kind of mistake; it is the same in every program."""
         return glossary().kind(self.id, self.parameters)

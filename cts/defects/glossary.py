@@ -46,6 +46,7 @@ class Entry:
         classes: ids of classes of bugs (cases/bug_classes.yaml).
         instructions, families: instructions and families that would show it.
         unfinished: why no case can show it yet; empty if cases can.
+        changes_others: whether it changes other values than the results of the wrong operations.
     """
 
     id: str
@@ -57,6 +58,7 @@ class Entry:
     instructions: tuple[str, ...]
     families: tuple[str, ...]
     unfinished: str = ""
+    changes_others: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ def _entries(name: str, area: Element) -> Iterator[Entry]:
     instructions, families, classes = (_texts(of_area.get(field)) for field in ("instructions", "families", "classes"))
     of_all = of_area["unfinished"].text("a reason") if "unfinished" in of_area else ""
     for key, element in of_area["defects"].entries().items():
-        found = element.fields(("text",), ("kinds", "does", "bugs", "classes", "unfinished"))
+        found = element.fields(("text",), ("kinds", "does", "bugs", "classes", "unfinished", "changes_others"))
         yield Entry(
             f"{name}.{key}",
             found["text"].text(),
@@ -140,6 +142,7 @@ def _entries(name: str, area: Element) -> Iterator[Entry]:
             instructions,
             families,
             found["unfinished"].text("a reason") if "unfinished" in found else of_all,
+            "changes_others" in found and found["changes_others"].flag(),
         )
 
 

@@ -117,7 +117,7 @@ class Reach:
 
     def may_explain(self, defect: Defect) -> bool:
         """Tell whether a defect may change the wrong elements. A store to a wrong place changes elements that do not depend on it."""
-        found = self._of(defect)
+        found = None if defect.changes_others else self._of(defect)
         return found is None or found[0] >= _FEWEST or not all(any(results(operation)) for operation in defect.substitutes)
 
     def distance(self, defect: Defect) -> int:

@@ -163,8 +163,9 @@ def test_a_remainder_by_zero_is_named_before_strides_of_zero_which_give_the_same
     before = initial_contents(program, subcase, expected)
     (defect,) = chosen(known_defects(program), "tensor_access.in_bounds_mirrored_to_first")
     broken = evaluate_defect(program, subcase, defect.substitutes)
-    found = diagnose(program, subcase, expected, before, outcome_of(program, broken, before))
-    assert [match.id for match in found[:2]] == [defect.id, "tensor_layout.dimension_keeps_strides"]
+    first, *others = diagnose(program, subcase, expected, before, outcome_of(program, broken, before))
+    assert first.id == defect.id
+    assert "tensor_layout.dimension_keeps_strides" in [match.id for match in others]
 
 
 def test_a_function_that_returns_the_layout_that_it_got_shows():

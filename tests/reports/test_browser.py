@@ -23,6 +23,7 @@ WIDTHS = (1280, 390)
 STATIC_RULE = "static_load_store[rule:store_stride_0/form:broken]"
 REUSE = "muladd[row:8x8x16.f16.f16.f32.f32/data:exact/form:reuse/layouts:cccc]"
 DEFECT = "multiply_add.c_overwritten"
+WHERE = "operand_c:matrix C/result:product/fragment:8"
 OVERWRITTEN = "matrix C, operand C of product, overwritten by the sum over all but the last 8 of K: later uses of it see that"
 
 
@@ -31,7 +32,7 @@ def suite_cases(example, tmp_path_factory):
     """Return the report of a failure whose first wrong element can be followed back, and of one of a static rule."""
     wrong = example.failure(8, 8, lambda row, column: row == 3)
     wrong |= {"array": "d1", "what": "fresh", "subcase": "pattern:kept_width"}
-    wrong |= {"matches": [{"id": DEFECT, "text": OVERWRITTEN}]}
+    wrong |= {"matches": [{"id": DEFECT, "text": OVERWRITTEN, "where": WHERE}]}
     for element in wrong["elements"]:
         element["instance"] = 0
     failed = example.record(REUSE, parameters={})

@@ -6,9 +6,9 @@ Looks for the kinds of all known defects (cts/defects) on the profiles of ``thin
 are excused; a kind that no test can show (``unseen_defects.py``) is left out. Takes a sample of the nightly cases of each family that a
 profile supports. Prints for each kind the profile, in how many of these cases it can occur, how many show it, and their share.
 
-Checks the medians of the shares. With --counts, it also counts the smoke and the nightly cases that show each kind, up to the least number
-of nightly cases: that is the step of CI, and takes seven minutes of CPU time. An excuse that no longer excuses a kind is a fault, too. Use
---sample 6 after a change of data or of defects. Exit code 1: a kind is thin, or an excuse is needless.
+Without options, this is the step of CI: it checks the medians of the shares. With --counts, it also counts the smoke and the nightly cases
+that show each kind, up to the least number of nightly cases, which takes seven minutes of CPU time; then an excuse that no longer excuses a
+kind is a fault, too. Use --counts --sample 6 after a change of data or of defects. Exit code 1: a kind is thin, or an excuse is needless.
 """
 
 from __future__ import annotations

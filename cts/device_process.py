@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from cts.devices.isolation_child import main
+from cts.engine.memory import keep_memory
 from cts.opening import open_device
 
 if __name__ == "__main__":
+    keep_memory()
     main(open_device)

@@ -1,4 +1,5 @@
-"""How a process that judges keeps its memory: it frees arrays of a megabyte after each case, and needs as many for the next one."""
+"""How a process that judges or holds a device keeps its memory: it frees arrays of a megabyte after each case, and needs as many for the
+next one."""
 
 from __future__ import annotations
 

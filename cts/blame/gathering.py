@@ -22,7 +22,7 @@ from cts.kinds.kind import one_line
 from cts.validators.spirv_val import SpirvVal, is_unknown
 from cts.verdict.codes import Code, Reason, beginning
 from cts.verdict.effort import Budget, Effort
-from cts.verdict.failure import Failure, Fit, explanations
+from cts.verdict.failure import WHOLE, Failure, explanations
 from cts.verdict.verdict import ENDED_WELL, CaseResult, Verdict
 from generators.casebook import Case, Casebook, CaseKind, build, find_case
 from generators.errors import CtsError, NotExpressible, Rule
@@ -113,7 +113,7 @@ def facts_of(result: CaseResult, evidence: Sequence[Evidence], modelled: bool = 
 def explanation(result: CaseResult) -> Evidence:
     """Return whether known defects give exactly the results of a failure."""
     found = next((failure.matches for failure in result.failures if failure.matches), ())
-    whole = [match for match in found if match.fit is Fit.ALL and match.id and not match.id.startswith(_RELATION)]
+    whole = [match for match in found if match.fit in WHOLE and match.id and not match.id.startswith(_RELATION)]
     told = "; ".join(explanations(whole or found)) or "none"
     return Evidence(Step.EXPLANATION, Found.SAME if whole else Found.DIFFERS if result.failures else Found.NOT_RUN, told)
 

@@ -184,7 +184,10 @@ class Search:
         failing = sum(one.failing for one in (self.ran, *self.others))
         best = Fit.ALL if any(fit is Fit.ALL for _, fit, _ in self.found) else Fit.BEYOND_ARRAY
         matches = [Match(one.id, one.text, fit, explains, failing, where=one.where) for one, fit, explains in self.found if fit is best]
-        return tuple(_perhaps_by_chance(one) if failing <= FEW else one for one in ranked(matches))
+        found = tuple(_perhaps_by_chance(one) if failing <= FEW else one for one in ranked(matches))
+        if self.limit.reached and [one.fit for one in found] == [Fit.ALL]:
+            return (replace(found[0], fit=Fit.ENDED, equal=True),)
+        return found
 
     def _run(self) -> None:
         self.limit.check()

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import cts.defects
-from cts.verdict.failure import Fit, Match, Mismatch
+from cts.verdict.failure import WHOLE, Match, Mismatch
 from generators.document import read_document
 from generators.program.program import Program
 from generators.program.walking import flattened
@@ -45,7 +45,7 @@ def requirement(mismatch: Mismatch, matches: Sequence[Match], program: Program, 
         exercised: the requirements that the case exercises. No other is quoted in place of the expectation's.
     """
     candidates: list[str] = []
-    for match in (one for one in matches if one.fit is Fit.ALL):
+    for match in (one for one in matches if one.fit in WHOLE):
         candidates += broken_by(match.id)
     if not candidates and mismatch.matrix is not None and mismatch.requirement in _MOVES:
         for operation in reversed(list(flattened(program.operations))):

@@ -36,7 +36,8 @@ def explained(ran: Sequence[Ran], failed: Sequence[int], shown: int, family: str
     ended = f"the search for explanations ended after {limit.seconds:g} s of processor time" if limit.reached else ""
     wrong = [ran[index] for index in failed]
     if found:
-        return [(*found, *([Match("", f"{ended}: others may fit as well")] if ended else ())) for _ in wrong[:shown]]
+        note = [Match("", f"{ended}: others may fit as well")] if ended and found[0].fit is not Fit.ENDED else []
+        return [(*found, *note) for _ in wrong[:shown]]
     related = [hints(one) for one in wrong]
     related[0] = (*related[0], *search.partly)
     counted = [_counted(matches, related) for matches in _shared(related[:shown])]

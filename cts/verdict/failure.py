@@ -228,6 +228,11 @@ class Fit(Enum):
     WRONG_ELEMENTS = "the wrong elements; not the others"
     BEYOND_ARRAY = "reading beyond the array too"
     FEW = "perhaps by chance: only one or two elements are wrong"
+    ENDED = "others may fit as well: the search ended at its limit"
+
+
+WHOLE = frozenset({Fit.ALL, Fit.ENDED})
+"""What defects fit that give all results, too many to fit by chance."""
 
 
 @dataclass(frozen=True)
@@ -240,8 +245,8 @@ class Match:
         fit: how much it explains.
         text: the description of the defect for people, and how much it explains if not all.
         explains, failing: how many failing elements of the case it explains, and how many there are; absent if they were not counted.
-        equal: whether the defect is not known: several matches explain the same number of elements, or one may fit by chance; absent
-            if not.
+        equal: whether the defect is not known: several matches explain the same number of elements, one may fit by chance, or the search
+            ended before it tried all others; absent if not.
         where: the parameters of the defect, which tell it from others of the program with the same id; absent if it has none.
     """
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect, traced
 from cts.defects.single_edits.of_program import single_edits
 from cts.defects.single_edits.places import Place
@@ -192,6 +193,26 @@ def test_a_search_ends_at_its_limit_and_says_so() -> None:
         Limit(-1).check()
     (matches,) = explained([wrong], [0], 3, "family", Effort(budget=Budget(seconds_of_failure=-1)))
     assert [match.id for match in matches] == [""]
+
+
+class EndsOnceFound(Limit):
+    """A limit that a search reaches as soon as it has found a defect."""
+
+    def __init__(self, found: list[tuple[Defect, Fit, int]]) -> None:
+        super().__init__()
+        self.found = found
+
+    def check(self, share: float = 1) -> None:
+        if self.found:
+            self.reached = True
+            raise SearchEnded
+
+
+def test_the_only_defect_that_a_search_finds_before_it_ends_is_not_told_as_the_only_one_that_fits() -> None:
+    found: list[tuple[Defect, Fit, int]] = []
+    (match,) = Search(ran(copies(1), AT_0, moved(1, 0)), limit=EndsOnceFound(found), found=found).run()
+    assert match.fit is Fit.ENDED
+    assert match.equal
 
 
 def test_what_no_edit_explains_is_described() -> None:

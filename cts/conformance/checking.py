@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +20,18 @@ from cts.devices.device import COMPILES_ONLY, DeviceDescription
 from cts.devices.identity import NotADescription, description_of
 from cts.engine.plan import rounds_of
 from cts.engine.request import Request
+from cts.engine.run import TIME
 from cts.engine.selection import device_rows, selection_digest
 from cts.journal.journal import META, RESULTS
-from cts.journal.record import SCHEMA, SEVERAL_LINES, encode_object, result_of
+from cts.journal.record import MOST_BYTES, SCHEMA, SEVERAL_LINES, encode_object, result_of
 from cts.journal.run_record import RunRecord, finding_of, meta_of
 from cts.journal.schema import WrongField
 from cts.journal.strict_json import NotJson, parse
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, Tier
+
+MOST_FAULTS = 1_000
+"""After so many malformed lines, the rest of a journal is not read."""
 
 HEADER = encode_object({"schema": SCHEMA})
 
@@ -60,7 +66,7 @@ def check(members: Members, suite: Suite) -> Checked:
     except NotADescription as why:
         raise Refused(refusal(Check.DEVICE, META, why)) from why
     found = [*_suite(meta, suite), *(refusal(Check.RUN, META, why, name) for name, why in _run(meta, description))]
-    results, faults = _results(members[RESULTS])
+    results, faults = results_of(members[RESULTS])
     found += faults
     rows = device_rows(description)
     cases = {case.id: case for family in suite.casebook for case in cases_of(family, rows)}
@@ -161,7 +167,10 @@ _Right = Callable[[RunRecord, DeviceDescription], bool]
 _RULES: Mapping[str, tuple[str, _Right]] = {
     "tier": ("a conformance run has --tier nightly", lambda meta, _: meta.get("tier") == Tier.NIGHTLY),
     "front_end": ("a conformance run has --front-end spirv", lambda meta, _: meta.get("front_end") == "spirv"),
-    "finished": ("the run did not end", lambda meta, _: bool(meta.get("finished")) and meta["finished"] >= meta.get("started", "~")),
+    "finished": (
+        "the run did not end, or ended before it began",
+        lambda meta, _: _moment(meta, "finished") >= _moment(meta, "started") > "",
+    ),
     "stopped": ("the run was stopped", lambda meta, _: not meta.get("stopped")),
     "not_judged": ("a time limit left out cases", lambda meta, _: not meta.get("not_judged")),
     "shard": ("it is one shard: join all of them with 'cts merge'", lambda meta, _: not meta.get("shard")),
@@ -184,6 +193,15 @@ _RULES: Mapping[str, tuple[str, _Right]] = {
 """What ``meta.json`` must say of a conformance run: field -> what is wrong otherwise, and the rule."""
 
 
+def _moment(meta: Mapping[str, Any], name: str) -> str:
+    """Return a time as a run writes it; empty if it is none."""
+    text = str(meta.get(name, ""))
+    try:
+        return text if datetime.strptime(text, TIME).strftime(TIME) == text else ""
+    except ValueError:
+        return ""
+
+
 def _device(record: Any) -> Any:
     return (record.get("device") or {}).get("digest")
 
@@ -194,15 +212,17 @@ def _run(meta: RunRecord, description: DeviceDescription) -> Iterator[tuple[str,
             yield name, why
 
 
-def _results(journal: bytes) -> tuple[dict[str, CaseResult], list[Refusal]]:
+def results_of(journal: bytes) -> tuple[dict[str, CaseResult], list[Refusal]]:
     """Return the results of a journal by id, and what is wrong with its form."""
-    header, *lines = journal.splitlines(keepends=True) or [b""]
+    lines = BytesIO(journal)
     results: dict[str, CaseResult] = {}
-    found = [] if header == HEADER else [refusal(Check.MALFORMED, "line 1")]
+    found = [] if next(lines, b"") == HEADER else [refusal(Check.MALFORMED, "line 1")]
     last = b""
     for number, line in enumerate(lines, 2):
+        if len(found) >= MOST_FAULTS:
+            break
         try:
-            result = result_of(parse(line, SEVERAL_LINES))
+            result = result_of(parse(line[: MOST_BYTES + 1], SEVERAL_LINES))
         except (WrongField, NotJson):
             found.append(refusal(Check.MALFORMED, f"line {number}"))
             continue

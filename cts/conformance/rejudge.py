@@ -136,7 +136,7 @@ class Rejudging:
         outcomes = [_rebuilt(plan, index, recorded.failures) for index in range(len(plan.subcases))]
         judgement = judge_outcomes(case, plan, outcomes, Stopwatch(), effort)
         module = digest([kernels[0].spirv])
-        if is_cut and (_accuses(recorded) or judgement.verdict is recorded.verdict):
+        if is_cut and (_accuses(recorded) or judgement.verdict is recorded.verdict is Verdict.QUALITY_WARNING):
             # The journal has not all wrong elements. Those that it has must be wrong.
             shown = [one for one in recorded.failures if one.mismatch.elements]
             if all(any(_is_same(one, other) for other in judgement.failures) for one in shown):

@@ -17,7 +17,9 @@ from cts.conformance.statement import encoded, statement
 from cts.conformance.suite import DIRTY, Suite, is_same_version
 from cts.conformance.waivers import UNUSABLE, Files, files_of
 from cts.devices.device import COMPILES_ONLY, DeviceDescription
-from cts.devices.identity import NotADescription, description_of
+from cts.devices.identity import NotADescription, description_of, digest
+from cts.devices.spec import EMBEDDED
+from cts.embedded.profile import load_profile
 from cts.engine.plan import rounds_of
 from cts.engine.request import Request
 from cts.engine.run import TIME
@@ -27,6 +29,7 @@ from cts.journal.record import MOST_BYTES, SCHEMA, SEVERAL_LINES, encode_object,
 from cts.journal.run_record import RunRecord, finding_of, meta_of
 from cts.journal.schema import WrongField
 from cts.journal.strict_json import NotJson, parse
+from cts.opening import list_profiles
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, Tier
 
@@ -160,8 +163,6 @@ def _suite(meta: RunRecord, suite: Suite) -> Iterator[Refusal]:
         yield refusal(Check.SUITE, version, suite.version)
 
 
-_KINDS = ("vulkan", "embedded")
-
 _Right = Callable[[RunRecord, DeviceDescription], bool]
 
 _RULES: Mapping[str, tuple[str, _Right]] = {
@@ -182,7 +183,7 @@ _RULES: Mapping[str, tuple[str, _Right]] = {
     "embedded_mapping": ("a conformance run has no --embedded-mapping", lambda meta, _: not meta.get("embedded_mapping")),
     "fallback": ("no device was found, and the embedded one replaced it", lambda meta, _: not meta.get("fallback")),
     "modelled": ("a model replaced the device", lambda meta, description: not (meta.get("modelled") or description.modelled)),
-    "device": ("the device only compiles, or is a validator", lambda _, one: not one.extra.get(COMPILES_ONLY) and one.kind in _KINDS),
+    "device": ("the device only compiles, is a validator, or is no embedded one of the suite", lambda _, one: _is_device(one)),
     "isolated": ("a Vulkan device must be held by a child process", lambda meta, one: one.kind != "vulkan" or bool(meta.get("isolated"))),
     "findings": ("the device failed outside of any case", lambda meta, _: all(finding_of(one).outside for one in meta.get("findings", ()))),
     "selection": (
@@ -191,6 +192,12 @@ _RULES: Mapping[str, tuple[str, _Right]] = {
     ),
 }
 """What ``meta.json`` must say of a conformance run: field -> what is wrong otherwise, and the rule."""
+
+
+def _is_device(description: DeviceDescription) -> bool:
+    if description.kind == EMBEDDED:
+        return digest(description) in {digest(load_profile(name).description) for name in list_profiles()}
+    return description.kind == "vulkan" and not description.extra.get(COMPILES_ONLY)
 
 
 def _moment(meta: Mapping[str, Any], name: str) -> str:

@@ -183,6 +183,10 @@ DEVICES: Mapping[str, tuple[str, Forge]] = MappingProxyType(
         "a field removed": ("device.description", lambda f: f.change_device(lambda d: d.pop("limits"), is_sealed=False)),
         "results of another device": ("result.device", another_device),
         "results of another driver": ("waiver.driver", newer_driver),
+        "the kind of the embedded device, of which no rows beyond the listed ones are owed": (
+            "run.device",
+            lambda f: f.change_device(lambda d: d["rows"].append("48x48x48 f16 f16 f32 f32 scope 3")),
+        ),
         "a validator": ("run.device", lambda f: f.change_device(lambda d: d.update(kind="spirv-val"))),
     }
 )

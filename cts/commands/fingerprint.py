@@ -93,7 +93,7 @@ def _wanted(options: argparse.Namespace, row: PropertyRow) -> bool:
 
 
 def _measure(options: argparse.Namespace, expected: Fingerprint | None) -> tuple[str, str, list[Measured]]:
-    """Return the names of the device and of its driver, and what it computes: with expected models, for their rows, from the same operands."""
+    """Return the names of the device and of its driver, and what it computes; if models are expected, for their rows and operands."""
     choice = choose(options.device)
     if not isinstance(choice.spec, DeviceSpec) or choice.spec.compiles_only:
         raise CtsError(f"--device {options.device}: it runs nothing; name another device")

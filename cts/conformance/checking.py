@@ -17,7 +17,7 @@ from cts.conformance.statement import encoded, statement
 from cts.conformance.suite import DIRTY, Suite, is_same_version
 from cts.conformance.waivers import UNUSABLE, Files, files_of
 from cts.devices.device import COMPILES_ONLY, DeviceDescription
-from cts.devices.identity import NotADescription, description_of, digest
+from cts.devices.identity import description_of, digest
 from cts.devices.spec import EMBEDDED
 from cts.embedded.profile import load_profile
 from cts.engine.plan import rounds_of
@@ -32,6 +32,7 @@ from cts.journal.strict_json import NotJson, parse
 from cts.opening import list_profiles
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, Tier
+from generators.errors import CtsError
 
 MOST_FAULTS = 1_000
 """After so many malformed lines, the rest of a journal is not read."""
@@ -66,13 +67,13 @@ def check(members: Members, suite: Suite) -> Checked:
     meta = _meta(members)
     try:
         description = description_of(meta.get("device", {}))
-    except NotADescription as why:
+        rows = device_rows(description)
+        cases = {case.id: case for family in suite.casebook for case in cases_of(family, rows)}
+    except (CtsError, ArithmeticError) as why:
         raise Refused(refusal(Check.DEVICE, META, why)) from why
     found = [*_suite(meta, suite), *(refusal(Check.RUN, META, why, name) for name, why in _run(meta, description))]
     results, faults = results_of(members[RESULTS])
     found += faults
-    rows = device_rows(description)
-    cases = {case.id: case for family in suite.casebook for case in cases_of(family, rows)}
     found += (refusal(Check.MISSING, id_) for id_ in cases.keys() - results.keys())
     found += (refusal(Check.UNKNOWN, id_) for id_ in results.keys() - cases.keys())
     names = list(filter(None, meta.get("known_failures", "").split(", ")))

@@ -170,12 +170,20 @@ def without_s8(device: Json) -> None:
     device["rows"] = [row for row in device["rows"] if " s8 " not in row]
 
 
+def with_row(row: str, **fields: object) -> Forge:
+    """Return a forgery that adds a row to a Vulkan device."""
+    return lambda f: f.change_device(lambda d: (d["rows"].append(row), d.update(kind="vulkan", **fields)))
+
+
 DEVICES: Mapping[str, tuple[str, Forge]] = MappingProxyType(
     {
         "rows hidden": ("device.description", lambda f: f.change_device(without_s8, is_sealed=False)),
         "rows hidden, with a new digest": ("case.unsupported", lambda f: f.change_device(without_s8)),
         "a stage hidden": ("result.verdict", lambda f: f.change_device(lambda d: d["limits"].update(cooperativeMatrixSupportedStages=0))),
         "a row that is none": ("device.description", lambda f: f.change_device(lambda d: d["rows"].append("16x16"), is_sealed=False)),
+        "a row of a size with thousands of digits": ("device.description", with_row(f"{'9' * 5000}x16x16 f16 f16 f32 f32 scope 3")),
+        "a row without elements": ("device.description", with_row("0x16x16 f16 f16 f32 f32 scope 3")),
+        "subgroups without invocations": ("device.description", with_row("16x16x16 f16 f16 f32 f32 scope 2 flexible", subgroup_size=0)),
         "a feature hidden": ("case.unsupported", lambda f: f.change_device(lambda d: d["features"].update(cooperativeMatrix=False))),
         "a limit below the least": ("result.verdict", lambda f: f.change_device(lambda d: d["limits"].update(maxPushConstantsSize=64))),
         "features that are a list": ("device.description", lambda f: f.change_device(lambda d: d.update(features=[]), is_sealed=False)),

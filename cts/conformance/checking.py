@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from cts.conformance.owed import cases_of, check_must_pass, why_not_owed
-from cts.conformance.package import STATEMENT, SUMS, WAIVERS, Members, checksums, wrong_checksums
+from cts.conformance.package import STATEMENT, SUMS, WAIVERS, Members, checksums
 from cts.conformance.refusal import Check, Refusal, Refused, refusal
-from cts.conformance.rejudge import rejudging
+from cts.conformance.rejudge import Rejudging
 from cts.conformance.statement import encoded, statement
 from cts.conformance.suite import DIRTY, Suite, is_same_version
 from cts.conformance.waivers import UNUSABLE, Files, files_of
@@ -31,7 +31,7 @@ from cts.journal.schema import WrongField
 from cts.journal.strict_json import NotJson, parse
 from cts.opening import list_profiles
 from cts.verdict.verdict import CaseResult, Verdict
-from generators.casebook import Case, Tier
+from generators.casebook import Tier
 from generators.errors import CtsError
 
 MOST_FAULTS = 1_000
@@ -71,7 +71,8 @@ def check(members: Members, suite: Suite) -> Checked:
         cases = {case.id: case for family in suite.casebook for case in cases_of(family, rows)}
     except (CtsError, ArithmeticError) as why:
         raise Refused(refusal(Check.DEVICE, META, why)) from why
-    found = [*_suite(meta, suite), *(refusal(Check.RUN, META, why, name) for name, why in _run(meta, description))]
+    found = [*_suite(meta, suite)]
+    found += (refusal(Check.RUN, META, why, name) for name, (why, is_right) in _RULES.items() if not is_right(meta, description))
     results, faults = results_of(members[RESULTS])
     found += faults
     found += (refusal(Check.MISSING, id_) for id_ in cases.keys() - results.keys())
@@ -82,7 +83,7 @@ def check(members: Members, suite: Suite) -> Checked:
     except UNUSABLE as why:
         files = Files()
         found.append(refusal(Check.FILES, WAIVERS, why))
-    judge = rejudging(description, files.known)
+    judge = Rejudging(description, files.known)
     for id_, result in results.items():
         if id_ in cases:
             try:
@@ -90,11 +91,13 @@ def check(members: Members, suite: Suite) -> Checked:
             except Exception as error:
                 # A forged description or result may hold anything.
                 found.append(refusal(Check.RESULT, id_, f"it cannot be judged again: {type(error).__name__}: {error}", "unreadable"))
-    found += _owed(cases, results)
     shown: dict[str, list[str]] = {}
     for id_, result in results.items():
-        if result.verdict is Verdict.KNOWN_FAIL and id_ in cases and not why_not_owed(cases[id_]):
-            shown.setdefault(result.known, []).append(id_)
+        if id_ in cases and not why_not_owed(cases[id_]):
+            if result.verdict not in FULFILLED:
+                found.append(refusal(Check.OWED, id_, result.code or result.verdict))
+            elif result.verdict is Verdict.KNOWN_FAIL:
+                shown.setdefault(result.known, []).append(id_)
     waivers = files.waivers(shown)
     found += (one for waiver in waivers for one in waiver.refusals(description.driver, meta.get("finished", "")[:10]))
     return Checked(tuple(found), statement(suite, meta, description, cases.values(), results, waivers))
@@ -116,7 +119,9 @@ def check_package(members: Members, suite: Suite) -> Checked:
         found = []
     if members[STATEMENT] != encoded(checked.statement):
         found.append(refusal(Check.STATEMENT, STATEMENT))
-    return Checked((*wrong_checksums(members), *found, *checked.refusals), checked.statement)
+    if members[SUMS] != checksums(members):
+        found.insert(0, refusal(Check.CHECKSUM, SUMS))
+    return Checked((*found, *checked.refusals), checked.statement)
 
 
 def assembled(meta: bytes, journal: Iterable[bytes], waivers: Mapping[str, Path], suite: Suite) -> tuple[dict[str, bytes], Checked]:
@@ -214,12 +219,6 @@ def _device(record: Any) -> Any:
     return (record.get("device") or {}).get("digest")
 
 
-def _run(meta: RunRecord, description: DeviceDescription) -> Iterator[tuple[str, str]]:
-    for name, (why, is_right) in _RULES.items():
-        if not is_right(meta, description):
-            yield name, why
-
-
 def results_of(journal: bytes) -> tuple[dict[str, CaseResult], list[Refusal]]:
     """Return the results of a journal by id, and what is wrong with its form."""
     lines = BytesIO(journal)
@@ -243,9 +242,3 @@ def results_of(journal: bytes) -> tuple[dict[str, CaseResult], list[Refusal]]:
             found.append(refusal(Check.ORDER, result.id))
         last = _id_in(line)
     return results, found
-
-
-def _owed(cases: Mapping[str, Case], results: Mapping[str, CaseResult]) -> Iterator[Refusal]:
-    for id_, result in results.items():
-        if id_ in cases and result.verdict not in FULFILLED and not why_not_owed(cases[id_]):
-            yield refusal(Check.OWED, id_, result.code or result.verdict)

@@ -9,11 +9,11 @@ import hashlib
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 
-from cts.conformance.refusal import Check, Refusal, Refused, refusal
+from cts.conformance.refusal import Check, Refused, refusal
 from cts.journal.atomic import write_bytes
 from cts.journal.journal import META, RESULTS
 from generators.errors import CtsError
@@ -88,9 +88,3 @@ def _contents(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     if len(found) != info.file_size:
         raise zipfile.BadZipFile(f"{info.filename} has another size than the archive says")
     return found
-
-
-def wrong_checksums(members: Members) -> Iterator[Refusal]:
-    """Yield a refusal if SHA256SUMS is wrong."""
-    if members[SUMS] != checksums(members):
-        yield refusal(Check.CHECKSUM, SUMS)

@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 
 from cts.conformance.refusal import Check, Refused, refusal
-from cts.journal.atomic import write_bytes
+from cts.journal.atomic import check_regular, write_bytes
 from cts.journal.journal import META, RESULTS
 from generators.errors import CtsError
 
@@ -64,6 +64,7 @@ def read_package(path: Path) -> Members:
         CtsError: the file cannot be read.
     """
     try:
+        check_regular(path)
         with zipfile.ZipFile(path) as archive:
             infos = archive.infolist()
             names = [info.filename for info in infos]

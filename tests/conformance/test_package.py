@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from cts.conformance.package import MOST_BYTES, STATEMENT, SUMS, checksums, read
 from cts.conformance.refusal import Refused
 from cts.conformance.suite import Suite, is_same_version
 from cts.journal.journal import META, RESULTS
+from generators.errors import CtsError
 from tests.conformance.forging import WAIVERS, Forgery
 
 MEMBERS = {STATEMENT: b"{}", META: b"{}", RESULTS: b"", SUMS: b""}
@@ -107,6 +109,12 @@ def test_a_file_that_is_no_archive(tmp_path: Path, keep: int) -> None:
     write_package(tmp_path / "p.zip", MEMBERS)
     (tmp_path / "p.zip").write_bytes((tmp_path / "p.zip").read_bytes()[:keep])
     assert refused(tmp_path / "p.zip") == "package.archive"
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "p.zip")
+    with pytest.raises(CtsError):
+        read_package(tmp_path / "p.zip")
 
 
 def test_checksums_are_those_of_sha256sum() -> None:

@@ -48,9 +48,7 @@ def run(options: argparse.Namespace) -> int:
             waivers = {path.name: path for path in options.waivers}
             members, checked = assembled(meta, iter(journal), waivers, this_suite(root(options)))
     except OSError as error:
-        raise CtsError(
-            f"{error.filename}: {error.strerror}: name the DIR of a 'cts run --report-dir DIR', and its FILEs"
-        ) from error
+        raise CtsError(f"{error.filename}: {error.strerror}: name the DIR of a 'cts run --report-dir DIR', and its FILEs") from error
     except Refused as refused:
         return tell([refused.refusal])
     if checked.refusals:

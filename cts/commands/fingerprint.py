@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from cts.commands.options import add
@@ -19,6 +20,7 @@ from cts.fingerprint.measuring import Measured, measure
 from cts.fingerprint.observing import observe
 from cts.fingerprint.page import page
 from cts.fingerprint.record import Fingerprint, RowPrint, document, read
+from cts.journal.atomic import write_text
 from cts.judges import choose
 from generators.errors import CtsError
 from generators.property_rows import PropertyRow
@@ -51,26 +53,39 @@ def run(options: argparse.Namespace) -> int:
     """Print the fingerprint; exit code 1 if an expected model does not fit any more."""
     if options.elements < 0 or options.seed < 0:
         raise CtsError("--elements and --seed must not be negative")
-    expected = None if options.expect_model is None else read(options.expect_model)
+    for path in filter(None, (options.out, options.models, options.page)):
+        if path.is_dir() or not path.parent.is_dir():
+            raise CtsError(f"cannot write {path}: it is a folder, or is in none")
+    expected = None if options.expect_model is None else _read(options, options.expect_model)
     if options.from_ is not None:
-        kept = read(options.from_)
-        device, driver = kept.device, kept.driver
-        measured = [one.measured for one in kept.rows if _wanted(options, one.measured.row)]
+        kept = _read(options, options.from_)
+        device, driver, measured = kept.device, kept.driver, [one.measured for one in kept.rows]
+        if not any(one.results.size or one.failure for one in measured):
+            raise CtsError(f"{options.from_} has models without results; give a file of --out")
     else:
         device, driver, measured = _measure(options, expected)
     rows = tuple(RowPrint(one, infer(one) if one.results.size else None, observe(one), one.random.size) for one in measured)
     found = Fingerprint(device, driver, rows)
-    for path, results in ((options.out, True), (options.models, False)):
-        if path is not None:
-            path.write_text(json.dumps(document(found, results)) + "\n")
-    if options.page is not None:
-        options.page.write_text(page(found))
-    else:
+    if options.page is None:
         print(page(found), end="")
+    for path, results in ((options.out, True), (options.models, False), (options.page, None)):
+        try:
+            if path is not None:
+                write_text(path, page(found) if results is None else json.dumps(document(found, results)) + "\n")
+        except OSError as error:
+            raise CtsError(f"cannot write {path}: {error.strerror}") from error
     changed = [] if expected is None else list(unexpected(expected, found))
     for line in changed:
         print(f"changed: {line}")
     return int(bool(changed))
+
+
+def _read(options: argparse.Namespace, path: Path) -> Fingerprint:
+    """Return the wanted rows of a file."""
+    found = read(path)
+    if not (rows := tuple(one for one in found.rows if _wanted(options, one.measured.row))):
+        raise CtsError(f"{path} has no such row")
+    return replace(found, rows=rows)
 
 
 def _wanted(options: argparse.Namespace, row: PropertyRow) -> bool:
@@ -78,15 +93,16 @@ def _wanted(options: argparse.Namespace, row: PropertyRow) -> bool:
 
 
 def _measure(options: argparse.Namespace, expected: Fingerprint | None) -> tuple[str, str, list[Measured]]:
-    """Return the names of the device and of its driver, and what it computes; rows with an expected model get the same operands again."""
+    """Return the names of the device and of its driver, and what it computes; if models are expected, for their rows and operands."""
     choice = choose(options.device)
     if not isinstance(choice.spec, DeviceSpec) or choice.spec.compiles_only:
         raise CtsError(f"--device {options.device}: it runs nothing; name another device")
-    rows = [row for row in rows_of(choice.description, options.every_row) if _wanted(options, row)]
-    if not rows:
+    before = {} if expected is None else {one.measured.row: one for one in expected.rows}
+    every = options.every_row or bool(before)
+    rows = [row for row in rows_of(choice.description, every) if (row in before if before else _wanted(options, row))]
+    if not (rows or before):
         raise CtsError(f"{choice.description.name} has no such row of exact sizes at subgroup scope; 'cts devices --json' lists its rows")
     seconds = seconds_of("--step-timeout", options.step_timeout, DEFAULT_STEP_TIMEOUT)
-    before = {} if expected is None else {one.measured.row: one for one in expected.rows}
     device: Device = IsolatedDevice(choice.spec, seconds, choice.description)
     try:
         unit, found = unit_of(device), []

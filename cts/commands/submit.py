@@ -40,13 +40,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Check the run, and write the package."""
     directory: Path = options.directory
+    if not options.to.parent.is_dir():
+        raise CtsError(f"cannot write {options.to}: its folder does not exist; give --to another PACKAGE")
     try:
         with opened(journal_of(directory)) as journal:
             meta = (directory / META).read_bytes()
             waivers = {path.name: path for path in options.waivers}
             members, checked = assembled(meta, iter(journal), waivers, this_suite(root(options)))
     except OSError as error:
-        raise CtsError(f"{error.filename}: {error.strerror}: name the DIR of a 'cts run --report-dir DIR'") from error
+        raise CtsError(f"{error.filename}: {error.strerror}: name the DIR of a 'cts run --report-dir DIR', and its FILEs") from error
     except Refused as refused:
         return tell([refused.refusal])
     if checked.refusals:

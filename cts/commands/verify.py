@@ -43,5 +43,6 @@ def run(options: argparse.Namespace) -> int:
         for name, verdicts in owed["verdicts"].items():
             print(f"  {name}: {', '.join(f'{count:,} {verdict}' for verdict, count in verdicts.items())}")
         for waiver in statement["waivers"]:
-            print(f"  waiver {waiver['id']}: {waiver['cases']} cases, until {waiver['expires']}: {waiver['reference']}")
+            versions = f"versions {waiver['since']} to {waiver['until']}"
+            print(f"  waiver {waiver['id']}: {waiver['cases']} cases, {versions}, until {waiver['expires']}: {waiver['reference']}")
     return FAILED if refusals else PASSED

@@ -4,28 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from cts.conformance.owed import cases_of, check_must_pass, why_not_owed
-from cts.conformance.package import STATEMENT, SUMS, WAIVERS, Members, checksums, wrong_checksums
+from cts.conformance.package import STATEMENT, SUMS, WAIVERS, Members, checksums
 from cts.conformance.refusal import Check, Refusal, Refused, refusal
-from cts.conformance.rejudge import rejudging
+from cts.conformance.rejudge import Rejudging
 from cts.conformance.statement import encoded, statement
 from cts.conformance.suite import DIRTY, Suite, is_same_version
 from cts.conformance.waivers import UNUSABLE, Files, files_of
 from cts.devices.device import COMPILES_ONLY, DeviceDescription
-from cts.devices.identity import NotADescription, description_of
+from cts.devices.identity import description_of, digest
+from cts.devices.spec import EMBEDDED
+from cts.embedded.profile import load_profile
 from cts.engine.plan import rounds_of
 from cts.engine.request import Request
+from cts.engine.run import TIME
 from cts.engine.selection import device_rows, selection_digest
 from cts.journal.journal import META, RESULTS
-from cts.journal.record import SCHEMA, SEVERAL_LINES, encode_object, result_of
+from cts.journal.record import MOST_BYTES, SCHEMA, SEVERAL_LINES, encode_object, result_of
 from cts.journal.run_record import RunRecord, finding_of, meta_of
 from cts.journal.schema import WrongField
 from cts.journal.strict_json import NotJson, parse
+from cts.opening import list_profiles
 from cts.verdict.verdict import CaseResult, Verdict
-from generators.casebook import Case, Tier
+from generators.casebook import Tier
+from generators.errors import CtsError
+
+MOST_FAULTS = 1_000
+"""After so many malformed lines, the rest of a journal is not read."""
 
 HEADER = encode_object({"schema": SCHEMA})
 
@@ -57,13 +67,14 @@ def check(members: Members, suite: Suite) -> Checked:
     meta = _meta(members)
     try:
         description = description_of(meta.get("device", {}))
-    except NotADescription as why:
+        rows = device_rows(description)
+        cases = {case.id: case for family in suite.casebook for case in cases_of(family, rows)}
+    except (CtsError, ArithmeticError) as why:
         raise Refused(refusal(Check.DEVICE, META, why)) from why
-    found = [*_suite(meta, suite), *(refusal(Check.RUN, META, why, name) for name, why in _run(meta, description))]
-    results, faults = _results(members[RESULTS])
+    found = [*_suite(meta, suite)]
+    found += (refusal(Check.RUN, META, why, name) for name, (why, is_right) in _RULES.items() if not is_right(meta, description))
+    results, faults = results_of(members[RESULTS])
     found += faults
-    rows = device_rows(description)
-    cases = {case.id: case for family in suite.casebook for case in cases_of(family, rows)}
     found += (refusal(Check.MISSING, id_) for id_ in cases.keys() - results.keys())
     found += (refusal(Check.UNKNOWN, id_) for id_ in results.keys() - cases.keys())
     names = list(filter(None, meta.get("known_failures", "").split(", ")))
@@ -72,7 +83,7 @@ def check(members: Members, suite: Suite) -> Checked:
     except UNUSABLE as why:
         files = Files()
         found.append(refusal(Check.FILES, WAIVERS, why))
-    judge = rejudging(description, files.known)
+    judge = Rejudging(description, files.known)
     for id_, result in results.items():
         if id_ in cases:
             try:
@@ -80,11 +91,13 @@ def check(members: Members, suite: Suite) -> Checked:
             except Exception as error:
                 # A forged description or result may hold anything.
                 found.append(refusal(Check.RESULT, id_, f"it cannot be judged again: {type(error).__name__}: {error}", "unreadable"))
-    found += _owed(cases, results)
     shown: dict[str, list[str]] = {}
     for id_, result in results.items():
-        if result.verdict is Verdict.KNOWN_FAIL and id_ in cases and not why_not_owed(cases[id_]):
-            shown.setdefault(result.known, []).append(id_)
+        if id_ in cases and not why_not_owed(cases[id_]):
+            if result.verdict not in FULFILLED:
+                found.append(refusal(Check.OWED, id_, result.code or result.verdict))
+            elif result.verdict is Verdict.KNOWN_FAIL:
+                shown.setdefault(result.known, []).append(id_)
     waivers = files.waivers(shown)
     found += (one for waiver in waivers for one in waiver.refusals(description.driver, meta.get("finished", "")[:10]))
     return Checked(tuple(found), statement(suite, meta, description, cases.values(), results, waivers))
@@ -106,7 +119,9 @@ def check_package(members: Members, suite: Suite) -> Checked:
         found = []
     if members[STATEMENT] != encoded(checked.statement):
         found.append(refusal(Check.STATEMENT, STATEMENT))
-    return Checked((*wrong_checksums(members), *found, *checked.refusals), checked.statement)
+    if members[SUMS] != checksums(members):
+        found.insert(0, refusal(Check.CHECKSUM, SUMS))
+    return Checked((*found, *checked.refusals), checked.statement)
 
 
 def assembled(meta: bytes, journal: Iterable[bytes], waivers: Mapping[str, Path], suite: Suite) -> tuple[dict[str, bytes], Checked]:
@@ -154,14 +169,15 @@ def _suite(meta: RunRecord, suite: Suite) -> Iterator[Refusal]:
         yield refusal(Check.SUITE, version, suite.version)
 
 
-_KINDS = ("vulkan", "embedded")
-
 _Right = Callable[[RunRecord, DeviceDescription], bool]
 
 _RULES: Mapping[str, tuple[str, _Right]] = {
     "tier": ("a conformance run has --tier nightly", lambda meta, _: meta.get("tier") == Tier.NIGHTLY),
     "front_end": ("a conformance run has --front-end spirv", lambda meta, _: meta.get("front_end") == "spirv"),
-    "finished": ("the run did not end", lambda meta, _: bool(meta.get("finished")) and meta["finished"] >= meta.get("started", "~")),
+    "finished": (
+        "the run did not end, or ended before it began",
+        lambda meta, _: _moment(meta, "finished") >= _moment(meta, "started") > "",
+    ),
     "stopped": ("the run was stopped", lambda meta, _: not meta.get("stopped")),
     "not_judged": ("a time limit left out cases", lambda meta, _: not meta.get("not_judged")),
     "shard": ("it is one shard: join all of them with 'cts merge'", lambda meta, _: not meta.get("shard")),
@@ -173,7 +189,7 @@ _RULES: Mapping[str, tuple[str, _Right]] = {
     "embedded_mapping": ("a conformance run has no --embedded-mapping", lambda meta, _: not meta.get("embedded_mapping")),
     "fallback": ("no device was found, and the embedded one replaced it", lambda meta, _: not meta.get("fallback")),
     "modelled": ("a model replaced the device", lambda meta, description: not (meta.get("modelled") or description.modelled)),
-    "device": ("the device only compiles, or is a validator", lambda _, one: not one.extra.get(COMPILES_ONLY) and one.kind in _KINDS),
+    "device": ("the device only compiles, is a validator, or is no embedded one of the suite", lambda _, one: _is_device(one)),
     "isolated": ("a Vulkan device must be held by a child process", lambda meta, one: one.kind != "vulkan" or bool(meta.get("isolated"))),
     "findings": ("the device failed outside of any case", lambda meta, _: all(finding_of(one).outside for one in meta.get("findings", ()))),
     "selection": (
@@ -184,25 +200,36 @@ _RULES: Mapping[str, tuple[str, _Right]] = {
 """What ``meta.json`` must say of a conformance run: field -> what is wrong otherwise, and the rule."""
 
 
+def _is_device(description: DeviceDescription) -> bool:
+    if description.kind == EMBEDDED:
+        return digest(description) in {digest(load_profile(name).description) for name in list_profiles()}
+    return description.kind == "vulkan" and not description.extra.get(COMPILES_ONLY)
+
+
+def _moment(meta: Mapping[str, Any], name: str) -> str:
+    """Return a time as a run writes it; empty if it is none."""
+    text = str(meta.get(name, ""))
+    try:
+        return text if datetime.strptime(text, TIME).strftime(TIME) == text else ""
+    except ValueError:
+        return ""
+
+
 def _device(record: Any) -> Any:
     return (record.get("device") or {}).get("digest")
 
 
-def _run(meta: RunRecord, description: DeviceDescription) -> Iterator[tuple[str, str]]:
-    for name, (why, is_right) in _RULES.items():
-        if not is_right(meta, description):
-            yield name, why
-
-
-def _results(journal: bytes) -> tuple[dict[str, CaseResult], list[Refusal]]:
+def results_of(journal: bytes) -> tuple[dict[str, CaseResult], list[Refusal]]:
     """Return the results of a journal by id, and what is wrong with its form."""
-    header, *lines = journal.splitlines(keepends=True) or [b""]
+    lines = BytesIO(journal)
     results: dict[str, CaseResult] = {}
-    found = [] if header == HEADER else [refusal(Check.MALFORMED, "line 1")]
+    found = [] if next(lines, b"") == HEADER else [refusal(Check.MALFORMED, "line 1")]
     last = b""
     for number, line in enumerate(lines, 2):
+        if len(found) >= MOST_FAULTS:
+            break
         try:
-            result = result_of(parse(line, SEVERAL_LINES))
+            result = result_of(parse(line[: MOST_BYTES + 1], SEVERAL_LINES))
         except (WrongField, NotJson):
             found.append(refusal(Check.MALFORMED, f"line {number}"))
             continue
@@ -215,9 +242,3 @@ def _results(journal: bytes) -> tuple[dict[str, CaseResult], list[Refusal]]:
             found.append(refusal(Check.ORDER, result.id))
         last = _id_in(line)
     return results, found
-
-
-def _owed(cases: Mapping[str, Case], results: Mapping[str, CaseResult]) -> Iterator[Refusal]:
-    for id_, result in results.items():
-        if id_ in cases and result.verdict not in FULFILLED and not why_not_owed(cases[id_]):
-            yield refusal(Check.OWED, id_, result.code or result.verdict)

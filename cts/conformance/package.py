@@ -9,20 +9,25 @@ import hashlib
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 
-from cts.conformance.refusal import Check, Refusal, Refused, refusal
+from cts.conformance.refusal import Check, Refused, refusal
+from cts.journal.atomic import check_regular, write_bytes
 from cts.journal.journal import META, RESULTS
 from generators.errors import CtsError
 
 STATEMENT, SUMS, WAIVERS = "statement.json", "SHA256SUMS", "waivers/"
 _ALWAYS = frozenset({STATEMENT, META, RESULTS, SUMS})
-_WAIVER = re.compile(r"waivers/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}\.yaml")
+WAIVER = re.compile(r"waivers/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}\.yaml")
 _MOST_MEMBERS = 100
 
 MOST_BYTES = 1 << 30
-"""The most bytes of all members."""
+"""The most bytes of the journal."""
+
+_MOST_OF_OTHERS = 16 << 20
+"""The most bytes of another member: JSON needs up to 25 times its size in memory."""
 
 Members = Mapping[str, bytes]
 """The contents of each member by its name."""
@@ -39,12 +44,14 @@ def write_package(path: Path, members: Members) -> None:
     Raises:
         CtsError: the file cannot be written.
     """
+    contents = BytesIO()
+    with zipfile.ZipFile(contents, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in sorted(members):
+            member = zipfile.ZipInfo(name)
+            member.compress_type, member.create_system, member.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
+            archive.writestr(member, members[name])
     try:
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-            for name in sorted(members):
-                member = zipfile.ZipInfo(name)
-                member.compress_type, member.create_system, member.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
-                archive.writestr(member, members[name])
+        write_bytes(path, contents.getvalue())
     except OSError as error:
         raise CtsError(f"cannot write {path}: {error.strerror}; give --to another PACKAGE") from error
 
@@ -57,13 +64,14 @@ def read_package(path: Path) -> Members:
         CtsError: the file cannot be read.
     """
     try:
+        check_regular(path)
         with zipfile.ZipFile(path) as archive:
             infos = archive.infolist()
             names = [info.filename for info in infos]
-            wrong = sorted({name for name in names if name not in _ALWAYS and not _WAIVER.fullmatch(name)} | (_ALWAYS - set(names)))
+            wrong = sorted({name for name in names if name not in _ALWAYS and not WAIVER.fullmatch(name)} | (_ALWAYS - set(names)))
             if wrong or len(set(names)) != len(names) or len(names) > _MOST_MEMBERS:
                 raise Refused(refusal(Check.MEMBERS, ", ".join(map(repr, wrong[:3]))))
-            if sum(info.file_size for info in infos) > MOST_BYTES:
+            if any(info.file_size > (MOST_BYTES if info.filename == RESULTS else _MOST_OF_OTHERS) for info in infos):
                 raise Refused(refusal(Check.SIZE, path.name))
             return {info.filename: _contents(archive, info) for info in infos}
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
@@ -74,14 +82,10 @@ def read_package(path: Path) -> Members:
 
 def _contents(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """Return a member. Its size in the archive's directory may be a lie."""
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise zipfile.BadZipFile(f"{info.filename} is compressed in another way than a package's members")
     with archive.open(info) as file:
         found = file.read(info.file_size + 1)
     if len(found) != info.file_size:
         raise zipfile.BadZipFile(f"{info.filename} has another size than the archive says")
     return found
-
-
-def wrong_checksums(members: Members) -> Iterator[Refusal]:
-    """Yield a refusal if SHA256SUMS is wrong."""
-    if members[SUMS] != checksums(members):
-        yield refusal(Check.CHECKSUM, SUMS)

@@ -48,7 +48,7 @@ class Check(enum.StrEnum):
     FILES = "waiver.files", "the files of known failures are not those that the run used, or cannot be read"
     NO_ENTRY = "waiver.unknown", "a known failure rests on an entry that no file has"
     DRIVER = "waiver.driver", "a waiver does not name the first and the last version of the driver, or the driver is of another version"
-    REFERENCE = "waiver.reference", "a waiver has no public reference: an address that begins with https://"
+    REFERENCE = "waiver.reference", "a waiver has no public reference: an address such as https://example.org/issues/1"
     EXPIRED = "waiver.expired", "a waiver does not name its last day, or the run ended after it"
 
 

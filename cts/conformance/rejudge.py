@@ -7,7 +7,7 @@ device no choice, the digest of the outputs follows too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -75,33 +75,29 @@ class Described:
         return ()
 
 
-@dataclass(frozen=True)
 class Rejudging:
     """Judges the results of one run again.
 
-    Attributes:
+    Args:
         description: the description of the device.
         known: the known failures that the run used.
-        support: finds what the device lacks.
-        described: stands for the device.
     """
 
-    description: DeviceDescription
-    known: KnownFailures
-    support: Support
-    described: Described
+    def __init__(self, description: DeviceDescription, known: KnownFailures) -> None:
+        self._description, self._known = description, known
+        self._support, self._described = Support(description), Described(description)
 
     def refusals(self, case: Case, recorded: CaseResult) -> Iterator[Refusal]:
         """Yield how a result differs from what follows from its case, the description and the recorded outputs."""
-        lacking = self.support.missing(case)
+        lacking = self._support.missing(case)
         judgement = not_supported(lacking) if lacking is not None else self._judged(case, recorded)
         if (judgement.verdict is Verdict.NOT_SUPPORTED) != (recorded.verdict is Verdict.NOT_SUPPORTED):
             check = Check.SUPPORTED if recorded.verdict is Verdict.NOT_SUPPORTED else Check.UNSUPPORTED
             yield refusal(check, case.id, judgement.reason)
             return
-        found = result_of(case, judgement, self.description, "spirv", Tier.NIGHTLY)
+        found = result_of(case, judgement, self._description, "spirv", Tier.NIGHTLY)
         # In a journal, numbers and names have their form in JSON.
-        again = record_result(parse(encode(self.known.judged(found, case))))
+        again = record_result(parse(encode(self._known.judged(found, case))))
         for name in (*_FIELDS, *_OF_RUN):
             if getattr(again, name) != getattr(recorded, name):
                 yield _differs(name, case, str(getattr(again, name)))
@@ -117,8 +113,8 @@ class Rejudging:
         if _accuses(recorded):
             return _as_recorded(recorded)
         if kind is CaseKind.QUERY:
-            return query.judge(case, self.described, "spirv", Stopwatch(), Effort())
-        judgement = conversion.judge(case, self.described, "spirv", Stopwatch(), Effort())
+            return query.judge(case, self._described, "spirv", Stopwatch(), Effort())
+        judgement = conversion.judge(case, self._described, "spirv", Stopwatch(), Effort())
         return judgement if _is_one(case) else replace(judgement, outputs=_FREE * len(split(judgement.outputs)))
 
     def _kernel(self, case: Case, recorded: CaseResult) -> Judgement:
@@ -132,11 +128,11 @@ class Rejudging:
         plan = arrange(built)
         is_cut = any(len(one.mismatch.elements) < one.mismatch.count for one in recorded.failures)
         needs_defects = recorded.verdict is Verdict.KNOWN_FAIL and not is_cut
-        effort = self.known.effort(case, "spirv", Effort().budget) if needs_defects else _NOT_DIAGNOSED
+        effort = self._known.effort(case, "spirv", Effort().budget) if needs_defects else _NOT_DIAGNOSED
         outcomes = [_rebuilt(plan, index, recorded.failures) for index in range(len(plan.subcases))]
         judgement = judge_outcomes(case, plan, outcomes, Stopwatch(), effort)
         module = digest([kernels[0].spirv])
-        if is_cut and (_accuses(recorded) or judgement.verdict is recorded.verdict):
+        if is_cut and (_accuses(recorded) or judgement.verdict is recorded.verdict is Verdict.QUALITY_WARNING):
             # The journal has not all wrong elements. Those that it has must be wrong.
             shown = [one for one in recorded.failures if one.mismatch.elements]
             if all(any(_is_same(one, other) for other in judgement.failures) for one in shown):
@@ -144,11 +140,6 @@ class Rejudging:
         pairs = zip(split(judgement.outputs), map(is_determined, plan.expected), strict=True)
         outputs = "".join(one if follows or one == WITHOUT else _FREE for one, follows in pairs)
         return replace(judgement, module=module, outputs=outputs)
-
-
-def rejudging(description: DeviceDescription, known: KnownFailures) -> Rejudging:
-    """Return what judges the results of a run on a described device again."""
-    return Rejudging(description, known, Support(description), Described(description))
 
 
 def _accuses(recorded: CaseResult) -> bool:

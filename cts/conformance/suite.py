@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +60,8 @@ def _digest(folder: Path) -> str:
 
 
 def is_same_version(one: str, other: str) -> bool:
-    """Tell whether two versions of the suite are the same. One clone may abbreviate a commit to fewer digits than another."""
+    """Tell whether two versions of the suite are the same. Clones may abbreviate a commit to different lengths, of at least 7 digits."""
     (release, _, commit), (other_release, _, other_commit) = one.partition("+"), other.partition("+")
     shorter = min(len(commit), len(other_commit))
-    return release == other_release and bool(commit) == bool(other_commit) and commit[:shorter] == other_commit[:shorter]
+    are_commits = all(re.fullmatch("[0-9a-f]{7,}", one) for one in (commit, other_commit))
+    return one == other or (are_commits and release == other_release and commit[:shorter] == other_commit[:shorter])

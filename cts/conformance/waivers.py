@@ -6,20 +6,21 @@ and its last day.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from cts.conformance.package import WAIVERS, Members
+from cts.conformance.package import WAIVER, WAIVERS, Members
 from cts.conformance.refusal import Check, Refusal, refusal
 from cts.conformance.suite import Suite
 from cts.verdict.failure_lists import ListError
 from cts.verdict.known_failures import FOLDER, NONE_KNOWN, File, KnownFailure, KnownFailures, known_failures, load_file, with_files
 from generators.errors import CasebookError
 
-PUBLIC = "https://"
+_PUBLIC = re.compile(r"https://[\w-]+(\.[\w-]+)+/\S+")
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Waiver:
         version = self.file.version(driver)
         if not (version and self.entry.since and self.entry.until and self.entry.concerns(version)):
             yield refusal(Check.DRIVER, self.id)
-        if not self.entry.link.startswith(PUBLIC):
+        if not _PUBLIC.fullmatch(self.entry.link):
             yield refusal(Check.REFERENCE, self.id)
         if not day or self.entry.expires < day:
             yield refusal(Check.EXPIRED, self.id)
@@ -97,6 +98,10 @@ def files_of(suite: Suite, names: Iterable[str], driver: str, members: Members) 
     """
     golden = known_failures(suite.root, suite.casebook, driver)
     given = {name.removeprefix(WAIVERS): contents for name, contents in members.items() if name.startswith(WAIVERS)}
+    if wrong := [name for name in given if not WAIVER.fullmatch(WAIVERS + name)]:
+        raise ListError(
+            f"a package has no file of the name {wrong[0]!r}: rename it to letters and digits with .yaml at the end, and run again"
+        )
     wanted = list(names)
     own = golden.file if golden.file in wanted else ""
     if sorted(given) != sorted(name for name in wanted if name != own):

@@ -131,7 +131,7 @@ def description_of(record: Mapping[str, Any]) -> DeviceDescription:
         rows = [asdict(_row_of(words)) for words in record["rows"]]
         found = msgspec.convert({**record, "rows": rows}, DeviceDescription)
         is_same = record["digest"] == digest(found)
-    except (KeyError, TypeError, msgspec.ValidationError) as error:
+    except (KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
         raise NotADescription(f"the record of the device lacks a field or has a wrong one: {error}") from error
     if not is_same:
         raise NotADescription("the digest of the device's record is not the digest of what the record says")

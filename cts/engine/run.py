@@ -25,6 +25,9 @@ from cts.verdict.verdict import CaseResult, Try, Verdict
 from generators.casebook.ids import family_of
 from generators.errors import CtsError
 
+TIME = "%Y-%m-%dT%H:%M:%SZ"
+"""The format of times, which are in UTC."""
+
 
 class Run:
     """Counts what is judged, and ends with reports and an exit code.
@@ -280,4 +283,4 @@ class Run:
 
 def timestamp() -> str:
     """Return the current time in UTC, in the format of ISO 8601."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return time.strftime(TIME, time.gmtime())

@@ -17,12 +17,11 @@ _NAMED = 5
 def differences(before: Fingerprint, after: Fingerprint) -> Iterator[str]:
     """Yield what differs, a line each."""
     olds, news = ({one.measured.row: one for one in found.rows} for found in (before, after))
-    for row in olds.keys() - news.keys():
-        yield f"{row}: only the first has it"
-    for row in news.keys() - olds.keys():
-        yield f"{row}: only the second has it"
-    for row in (row for row in olds if row in news):
-        yield from (f"{row}: {line}" for line in _of_row(olds[row], news[row]))
+    for row in olds | news:
+        if row in olds and row in news:
+            yield from (f"{row}: {line}" for line in _of_row(olds[row], news[row]))
+        else:
+            yield f"{row}: only the {'first' if row in olds else 'second'} has it"
 
 
 def _of_row(old: RowPrint, new: RowPrint) -> Iterator[str]:
@@ -32,8 +31,8 @@ def _of_row(old: RowPrint, new: RowPrint) -> Iterator[str]:
     if old.fit is not None and new.fit is not None:
         fields = tuple({} if fit.model is None else asdict(fit.model) for fit in (old.fit, new.fit))
         open_ = {*old.fit.undecided, *new.fit.undecided}
-        for name in fields[0].keys() & fields[1].keys() - open_:
-            if fields[0][name] != fields[1][name]:
+        for name in fields[0]:
+            if name in fields[1] and name not in open_ and fields[0][name] != fields[1][name]:
                 yield f"model: {name} {fields[0][name]}, then {fields[1][name]}"
         if (old.elements, old.measured.seed) == (new.elements, new.measured.seed) and old.fit.random != new.fit.random:
             yield f"random results predicted: {share(old.fit.random)}, then {share(new.fit.random)}"

@@ -85,7 +85,7 @@ class UnitModel:
         # A model may come from a file.
         if self.block < 1 or not 0 <= (self.alignment or 0) <= MOST_ALIGNMENT or abs(self.lowest_exponent or 0) > _MOST_EXPONENT:
             raise ValueError(f"no unit has block {self.block}, alignment {self.alignment}, lowest_exponent {self.lowest_exponent}")
-        if not {self.partial, self.products or self.partial} <= {name for name, one in COMPONENT_TYPES.items() if one.is_float}:
+        if not {self.partial, self.products} <= {None, *(name for name, one in COMPONENT_TYPES.items() if one.is_float)}:
             raise ValueError(f"no types of floats: partial {self.partial}, products {self.products}")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from cts.fingerprint.inference import Fit
 from cts.fingerprint.measuring import Measured, unmeasured
 from cts.fingerprint.probes import Vectors
 from cts.fingerprint.samples import RECIPE
+from cts.journal.strict_json import NotJson, parse
+from cts.verdict.sizes import Count
 from generators.bounded_files import Unreadable, read_bytes
 from generators.errors import CtsError
 from generators.property_rows import parse_row
@@ -97,8 +98,8 @@ class _Probes(msgspec.Struct, frozen=True):
 
 class _Row(msgspec.Struct, frozen=True):
     row: str
-    seed: int
-    elements: int
+    seed: Count
+    elements: Count
     failure: str = ""
     fit: Fit | None = None
     observed: dict[str, str] = {}
@@ -136,11 +137,11 @@ def read(path: Path) -> Fingerprint:
         BadFingerprint: it is none, or one of another version of the suite.
     """
     try:
-        found = msgspec.convert(json.loads(read_bytes(path, _MOST_BYTES)), _Document)
+        found = msgspec.convert(parse(read_bytes(path, _MOST_BYTES)), _Document)
         if (found.format, found.recipe) != (FORMAT, RECIPE):
             raise ValueError("another version of the suite wrote it, whose probes were different: measure again")
         return Fingerprint(found.device, found.driver, tuple(_row(one) for one in found.rows))
-    except (Unreadable, ValueError, RecursionError, zlib.error, CtsError) as error:
+    except (Unreadable, NotJson, ValueError, zlib.error, CtsError) as error:
         raise BadFingerprint(f"{path}: no fingerprint: {error}; 'cts fingerprint --out FILE' writes one") from error
 
 

@@ -19,16 +19,19 @@ def check_regular(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file: a reader sees the old content or the new, never a part.
+    """Write a text as ``write_bytes`` does. Lone surrogates, which UTF-8 lacks and file names may have, are written as ``\\udc80``."""
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
-    Lone surrogates, which UTF-8 lacks and file names may have, are written as ``\\udc80``.
+
+def write_bytes(path: Path, contents: bytes) -> None:
+    """Write a file: a reader sees the old content or the new, never a part.
 
     Raises:
         OSError: the file cannot be written; no part of it remains.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+        temporary.write_bytes(contents)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -8,9 +8,11 @@ from types import MappingProxyType
 
 import pytest
 
+from cts.conformance.checking import HEADER, MOST_FAULTS, results_of
 from cts.conformance.package import STATEMENT, SUMS, checksums
 from cts.conformance.refusal import Check
 from cts.journal.journal import META, RESULTS
+from cts.journal.record import MOST_BYTES
 from tests.conformance.forging import WAIVED, Forgery, Json, failed, in_family, lacking, now_passed, passed
 
 Forge = Callable[[Forgery], object]
@@ -56,6 +58,11 @@ def fewer_wrong(result: Json) -> None:
     result["failures"][0]["count"] -= 1
 
 
+def hidden_elements(result: Json) -> None:
+    failures = [failure | {"elements": []} for failure in result["failures"]]
+    now_passed(result, failures=failures, outputs="0badf00d" * result["subcases"])
+
+
 def moved_element(result: Json) -> None:
     element_of(result)["row"] += 1
 
@@ -72,6 +79,7 @@ FAILURES: Mapping[str, tuple[str, Forge]] = MappingProxyType(
             "result.outputs",
             lambda f: f.change(failed, lambda one: now_passed(one, outputs="0badf00d" * one["subcases"])),
         ),
+        "edited into a pass whose wrong elements are left out": ("result.failures", lambda f: f.change(failed, hidden_elements)),
         "got what was expected": ("result.verdict", lambda f: f.change(failed, every_element_as_expected)),
         "got another wrong value, which the waiver is not for": ("result.verdict", lambda f: f.change(failed, another_wrong_value)),
         "has fewer wrong elements": ("result.failures", lambda f: f.change(failed, fewer_wrong)),
@@ -162,12 +170,20 @@ def without_s8(device: Json) -> None:
     device["rows"] = [row for row in device["rows"] if " s8 " not in row]
 
 
+def with_row(row: str, **fields: object) -> Forge:
+    """Return a forgery that adds a row to a Vulkan device."""
+    return lambda f: f.change_device(lambda d: (d["rows"].append(row), d.update(kind="vulkan", **fields)))
+
+
 DEVICES: Mapping[str, tuple[str, Forge]] = MappingProxyType(
     {
         "rows hidden": ("device.description", lambda f: f.change_device(without_s8, is_sealed=False)),
         "rows hidden, with a new digest": ("case.unsupported", lambda f: f.change_device(without_s8)),
         "a stage hidden": ("result.verdict", lambda f: f.change_device(lambda d: d["limits"].update(cooperativeMatrixSupportedStages=0))),
         "a row that is none": ("device.description", lambda f: f.change_device(lambda d: d["rows"].append("16x16"), is_sealed=False)),
+        "a row of a size with thousands of digits": ("device.description", with_row(f"{'9' * 5000}x16x16 f16 f16 f32 f32 scope 3")),
+        "a row without elements": ("device.description", with_row("0x16x16 f16 f16 f32 f32 scope 3")),
+        "subgroups without invocations": ("device.description", with_row("16x16x16 f16 f16 f32 f32 scope 2 flexible", subgroup_size=0)),
         "a feature hidden": ("case.unsupported", lambda f: f.change_device(lambda d: d["features"].update(cooperativeMatrix=False))),
         "a limit below the least": ("result.verdict", lambda f: f.change_device(lambda d: d["limits"].update(maxPushConstantsSize=64))),
         "features that are a list": ("device.description", lambda f: f.change_device(lambda d: d.update(features=[]), is_sealed=False)),
@@ -175,6 +191,10 @@ DEVICES: Mapping[str, tuple[str, Forge]] = MappingProxyType(
         "a field removed": ("device.description", lambda f: f.change_device(lambda d: d.pop("limits"), is_sealed=False)),
         "results of another device": ("result.device", another_device),
         "results of another driver": ("waiver.driver", newer_driver),
+        "the kind of the embedded device, of which no rows beyond the listed ones are owed": (
+            "run.device",
+            lambda f: f.change_device(lambda d: d["rows"].append("48x48x48 f16 f16 f32 f32 scope 3")),
+        ),
         "a validator": ("run.device", lambda f: f.change_device(lambda d: d.update(kind="spirv-val"))),
     }
 )
@@ -185,6 +205,8 @@ WAIVER: Mapping[str, tuple[str, Forge]] = MappingProxyType(
         "without a last day": ("waiver.expired", waiver("    expires: 2999-12-31\n", "")),
         "without a reference": ("waiver.reference", waiver("    link: https://example.org/issues/1\n", "")),
         "with a reference that is not public": ("waiver.reference", waiver("https://", "file:///home/")),
+        "with a reference to no host": ("waiver.reference", waiver("https://example.org/issues/1", "https://")),
+        "with a reference to a host of one network": ("waiver.reference", waiver("https://example.org", "https://bugs")),
         "for later versions of the driver": (
             "waiver.driver",
             waiver("since: 1\n    until: 1", "since: 2\n    until: 3"),
@@ -297,6 +319,25 @@ def test_a_waiver(package: Forgery, name: str) -> None:
 def test_a_run_that_was_not_whole_or_had_other_options(package: Forgery, name: str) -> None:
     found = refused(package, lambda f: f.change_meta(**RUN[name]))
     assert name in {one.partition(".")[0] if name == "run" else one for one in found}
+
+
+@pytest.mark.parametrize("moment", ["", "0", "9999", "2026-02-31T00:00:00Z", "2999-1-1T00:00:00Z", "2999-01-01T00:00:00Z or so"])
+@pytest.mark.parametrize("name", ["started", "finished"])
+def test_a_run_that_began_or_ended_at_no_time(package: Forgery, name: str, moment: str) -> None:
+    assert "run.finished" in refused(package, lambda f: f.change_meta(**{name: moment}))
+
+
+def test_a_journal_of_empty_lines_does_not_fill_memory() -> None:
+    _, faults = results_of(b"\n" * 100_000)
+    assert len(faults) == MOST_FAULTS
+
+
+def test_a_line_that_would_fill_memory_is_not_read(package: Forgery) -> None:
+    line = package.members[RESULTS].splitlines()[1]
+    assert len(results_of(HEADER + line)[0]) == 1
+    found, faults = results_of(HEADER + line[:-1] + b',"more":"' + b"z" * MOST_BYTES + b'"}')
+    assert not found
+    assert [one.id for one in faults] == ["journal.malformed"]
 
 
 @pytest.mark.parametrize("name", UNSEALED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 from pathlib import Path
 
@@ -13,9 +14,19 @@ from cts.conformance.package import MOST_BYTES, STATEMENT, SUMS, checksums, read
 from cts.conformance.refusal import Refused
 from cts.conformance.suite import Suite, is_same_version
 from cts.journal.journal import META, RESULTS
+from generators.errors import CtsError
 from tests.conformance.forging import WAIVERS, Forgery
 
 MEMBERS = {STATEMENT: b"{}", META: b"{}", RESULTS: b"", SUMS: b""}
+
+
+class Interrupted(dict[str, bytes]):
+    """Members of which the last cannot be read."""
+
+    def __getitem__(self, name: str) -> bytes:
+        if name == max(self):
+            raise KeyboardInterrupt
+        return super().__getitem__(name)
 
 
 def refused(path: Path) -> str:
@@ -69,11 +80,41 @@ def test_a_member_that_is_larger_than_the_archive_says(tmp_path: Path) -> None:
     assert refused(tmp_path / "p.zip") == "package.archive"
 
 
+def test_a_description_that_fills_memory_when_it_is_read(tmp_path: Path) -> None:
+    write_package(tmp_path / "p.zip", {**MEMBERS, META: b"[" * (17 << 20)})
+    assert refused(tmp_path / "p.zip") == "package.size"
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_member_that_is_compressed_in_another_way(tmp_path: Path, compression: int) -> None:
+    with zipfile.ZipFile(tmp_path / "p.zip", "w", compression) as archive:
+        for name, contents in MEMBERS.items():
+            archive.writestr(name, contents)
+    contents = (tmp_path / "p.zip").read_bytes()
+    (tmp_path / "p.zip").write_bytes(contents.replace(b"{}", b"[]"))
+    assert refused(tmp_path / "p.zip") == "package.archive"
+
+
+def test_a_package_that_cannot_be_written_whole_leaves_the_old_one(tmp_path: Path) -> None:
+    write_package(tmp_path / "p.zip", MEMBERS)
+    before = (tmp_path / "p.zip").read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        write_package(tmp_path / "p.zip", Interrupted(MEMBERS))
+    assert (tmp_path / "p.zip").read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["p.zip"]
+
+
 @pytest.mark.parametrize("keep", [0, 10, 200])
 def test_a_file_that_is_no_archive(tmp_path: Path, keep: int) -> None:
     write_package(tmp_path / "p.zip", MEMBERS)
     (tmp_path / "p.zip").write_bytes((tmp_path / "p.zip").read_bytes()[:keep])
     assert refused(tmp_path / "p.zip") == "package.archive"
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "p.zip")
+    with pytest.raises(CtsError):
+        read_package(tmp_path / "p.zip")
 
 
 def test_checksums_are_those_of_sha256sum() -> None:
@@ -91,6 +132,8 @@ def test_checksums_are_those_of_sha256sum() -> None:
         ("0.1.0", "0.1.0+1a2b3c4", False),
         ("0.1.0", "0.1.0", True),
         ("0.1.0+1a2b3c4", "0.2.0+1a2b3c4", False),
+        ("0.1.0+1", "0.1.0+1a2b3c4d", False),
+        ("0.1.0+1a2b3c4d-dirty.", "0.1.0+1a2b3c4d", False),
     ],
 )
 def test_versions_of_one_commit_are_the_same(one: str, other: str, same: bool) -> None:
@@ -126,6 +169,14 @@ def test_a_run_that_is_not_whole_makes_no_package(clean: Path, capsys: pytest.Ca
     assert "case.missing" in said
     assert "waiver.files" in said
     assert not (clean / "p.zip").exists()
+
+
+@pytest.mark.parametrize("name", ["my list.yaml", "list.yml"])
+def test_a_waiver_with_a_name_that_no_package_has(clean: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (clean / META).write_text((clean / META).read_text(encoding="utf-8").replace(WAIVERS[1], name), encoding="utf-8")
+    (clean / name).write_text(WAIVERS[0], encoding="utf-8")
+    assert main(["submit", str(clean), "--to", str(clean / "p.zip"), "--waivers", str(clean / name)]) == 1
+    assert "waiver.files" in capsys.readouterr().err
 
 
 def test_a_forged_package_ends_with_1_and_no_package_with_2(clean: Path, package: Forgery, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,3 +35,48 @@ def test_a_difference_gives_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFi
 def test_rows_that_the_device_lacks_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fingerprint", "--device", "embedded", "--row", "none"]) == 2
     capsys.readouterr()
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the results and the models of two rows."""
+    folder = tmp_path_factory.mktemp("fingerprint")
+    rows = ["--row", "16x16x32.s8", "--row", "16x16x32.u8", "--elements", "4096"]
+    files = ["--out", str(folder / "f.json"), "--models", str(folder / "m.json"), "--page", str(folder / "f.md")]
+    assert main(["fingerprint", "--device", "embedded", *rows, *files]) == 0
+    return folder
+
+
+def test_an_expected_row_that_is_not_asked_for_is_not_missed(measured: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--row", "16x16x32.s8", "--expect-model", str(measured / "m.json")]
+    assert main(["fingerprint", "--from", str(measured / "f.json"), *arguments]) == 0
+    assert main(["fingerprint", "--device", "embedded", *arguments]) == 0
+    capsys.readouterr()
+
+
+def test_the_rows_of_an_expected_model_are_measured(measured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out.json"
+    assert main(["fingerprint", "--device", "embedded", "--expect-model", str(measured / "m.json"), "--models", str(out)]) == 0
+    assert [row["row"] for row in json.loads(out.read_text())["rows"]] == [
+        row["row"] for row in json.loads((measured / "m.json").read_text())["rows"]
+    ]
+    capsys.readouterr()
+
+
+def test_models_without_results_give_no_fingerprint(measured: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fingerprint", "--from", str(measured / "m.json")]) == 2
+    capsys.readouterr()
+
+
+def test_no_row_of_a_file_is_refused(measured: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fingerprint", "--from", str(measured / "f.json"), "--row", "none"]) == 2
+    assert main(["fingerprint", "--device", "embedded", "--row", "8x8x8.f16", "--expect-model", str(measured / "m.json")]) == 2
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("option", ["--out", "--models", "--page"])
+def test_a_file_that_cannot_be_written_is_named(measured: Path, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fingerprint", "--from", str(measured / "f.json"), option, str(measured / "absent" / "x")]) == 2
+    assert "absent" in capsys.readouterr().err
+    assert main(["fingerprint", "--from", str(measured / "f.json"), option, str(measured)]) == 2
+    capsys.readouterr()

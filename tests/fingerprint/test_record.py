@@ -65,6 +65,21 @@ def test_what_is_no_fingerprint_is_refused(text: str, tmp_path: Path) -> None:
         read(tmp_path / "f.json")
 
 
+@pytest.mark.parametrize("what", [{"seed": -1}, {"elements": -1}, {"observed": {"a": float("nan")}}])
+def test_a_row_that_nobody_measured_is_refused(what: dict[str, object], wide: Fingerprint, tmp_path: Path) -> None:
+    changed = document(wide, results=False)
+    changed["rows"][0].update(what)
+    (tmp_path / "f.json").write_text(json.dumps(changed))
+    with pytest.raises(BadFingerprint):
+        read(tmp_path / "f.json")
+
+
+def test_a_name_in_a_file_does_not_control_the_terminal(wide: Fingerprint, tmp_path: Path) -> None:
+    found = page(read(_written(replace(wide, device="a\x1b[2J\ud800\nb"), tmp_path / "f.json", results=False)))
+    assert found.replace("\n", "").isprintable()
+    assert "\nb" not in found
+
+
 @pytest.mark.parametrize("what", [{"shape": [1 << 40]}, {"data": "!"}, {"bytes": 3}])
 def test_an_array_of_another_size_is_refused(what: dict[str, object], wide: Fingerprint, tmp_path: Path) -> None:
     changed = document(wide)
@@ -74,7 +89,9 @@ def test_an_array_of_another_size_is_refused(what: dict[str, object], wide: Fing
         read(tmp_path / "f.json")
 
 
-@pytest.mark.parametrize("what", [{"block": 0}, {"block": 3}, {"nan": -1}, {"alignment": 99}, {"partial": "s8"}, {"order": "none"}])
+@pytest.mark.parametrize(
+    "what", [{"block": 0}, {"block": 3}, {"nan": -1}, {"alignment": 99}, {"partial": "s8"}, {"order": "none"}, {"products": ""}]
+)
 def test_a_model_that_no_unit_has_is_refused(what: dict[str, object], wide: Fingerprint, tmp_path: Path) -> None:
     changed = document(wide, results=False)
     changed["rows"][0]["fit"]["model"].update(what)

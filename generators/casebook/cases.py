@@ -313,12 +313,22 @@ def _moved(family: Family, products: Sequence[Product], place: int, model: str, 
     Every returned case is in a product, and the constraints allow it.
     """
     found = []
-    for labels in pinned_labels(family, tier):
+    for labels in _pinned_on_rows(family, tier).get(model, ()):
         numbers = [parameter.numbers[label] for parameter, label in zip(family.parameters, labels, strict=True)]
-        if labels[place] == model and any(within(family, product, numbers) for product in products):
+        if any(within(family, product, numbers) for product in products):
             moved = (*labels[:place], label, *labels[place + 1 :])
             if not violated(Case(family, moved)):
                 found.append(moved)
+    return found
+
+
+@cache
+def _pinned_on_rows(family: Family, tier: Tier) -> dict[str, list[tuple[str, ...]]]:
+    """Return the pinned cases of a tier by their row."""
+    assert family.row_parameter is not None, "the family has rows"
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for labels in pinned_labels(family, tier):
+        found.setdefault(labels[family.row_parameter], []).append(labels)
     return found
 
 

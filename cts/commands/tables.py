@@ -86,7 +86,7 @@ def _reason(reason: str, types: Sequence[str]) -> str:
 
 
 def _codes(casebook: Casebook) -> str:  # noqa: ARG001 (every table gets it)
-    return _markdown(("code", "then", "meaning"), ((f"`{code}`", code.name_after, code.sentence) for code in Code))
+    return _markdown(("code", "then", "meaning"), ((f"`{code}`", code.name_after, code.words) for code in Code))
 
 
 def _known_failures(casebook: Casebook, name: str) -> str:
@@ -144,7 +144,7 @@ def _blame(name: str) -> Callable[[Casebook], str]:
 
 
 def _refusals(casebook: Casebook) -> str:  # noqa: ARG001 (every table gets it)
-    rows = ((f"`{check.value}`" + (f", `.`, {check.name_after}" if check.name_after else ""), check.sentence) for check in Check)
+    rows = ((f"`{check.value}`" + (f", `.`, {check.name_after}" if check.name_after else ""), check.words) for check in Check)
     return _markdown(("id", "what is wrong"), rows)
 
 

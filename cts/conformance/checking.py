@@ -45,7 +45,7 @@ FULFILLED = frozenset({Verdict.PASS, Verdict.QUALITY_WARNING, Verdict.UNEXPECTED
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check has found.
+    """The result of a check.
 
     Attributes:
         refusals: why the package is refused; none if it is not.
@@ -193,11 +193,11 @@ _RULES: Mapping[str, tuple[str, _Right]] = {
     "isolated": ("a Vulkan device must be held by a child process", lambda meta, one: one.kind != "vulkan" or bool(meta.get("isolated"))),
     "findings": ("the device failed outside of any case", lambda meta, _: all(finding_of(one).outside for one in meta.get("findings", ()))),
     "selection": (
-        "the run selected other cases than those of the tier on this device",
+        "the run did not select exactly the cases of the tier on this device",
         lambda meta, one: meta.get("selection") == selection_digest(Request(everything=True), "", None, device_rows(one)),
     ),
 }
-"""What ``meta.json`` must say of a conformance run: field -> what is wrong otherwise, and the rule."""
+"""The rules for ``meta.json`` of a conformance run: field -> what is wrong otherwise, and the rule."""
 
 
 def _is_device(description: DeviceDescription) -> bool:

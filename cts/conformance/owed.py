@@ -29,7 +29,7 @@ _LEFT_OUT = "-"
 
 @dataclass(frozen=True)
 class FamilyOwed:
-    """What a device owes of a family.
+    """The cases of a family that a device owes.
 
     Attributes:
         specification: the specification of the family.

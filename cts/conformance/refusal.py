@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
-from typing import Self
 
+from cts.worded import Worded
 from generators.errors import CtsError
 
 
-class Check(enum.StrEnum):
-    """The rules of a package, in the order of docs/conformance.md.
-
-    Attributes:
-        sentence: what is wrong with a package that breaks the rule.
-        name_after: what may follow the id; empty if nothing does.
-    """
-
-    sentence: str
-    name_after: str
-
-    def __new__(cls, text: str, sentence: str, name_after: str = "") -> Self:
-        """Make the member from its id, its meaning, and what may follow it."""
-        check = str.__new__(cls, text)
-        check._value_, check.sentence, check.name_after = text, sentence, name_after
-        return check
+class Check(Worded):
+    """The rules of a package, in the order of docs/conformance.md. The words tell what is wrong with a package that breaks the rule."""
 
     ARCHIVE = "package.archive", "the file is not a zip archive, or a part of it cannot be read"
     MEMBERS = "package.members", "the archive has a member too many, too few, twice, or with a name that no package has"
@@ -70,15 +55,15 @@ class Refusal:
     @property
     def id(self) -> str:
         """Return the id of the check, with the name after it."""
-        return f"{self.check.value}.{self.name}" if self.name else self.check.value
+        return self.check.of(self.name)
 
     def __str__(self) -> str:
         return f"{self.id}: {self.subject}: {self.text}" if self.subject else f"{self.id}: {self.text}"
 
 
 def refusal(check: Check, subject: str, why: object = "", name: str = "") -> Refusal:
-    """Return the refusal of a check: its sentence, and why in this place."""
-    return Refusal(check, subject, f"{check.sentence}: {why}" if why else check.sentence, name)
+    """Return the refusal of a check: its words, and why in this place."""
+    return Refusal(check, subject, f"{check.words}: {why}" if why else check.words, name)
 
 
 class Refused(CtsError):

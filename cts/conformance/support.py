@@ -1,4 +1,4 @@
-"""What a described device lacks for a case, whether or not the needs of the case are pinned."""
+"""Finds what a described device lacks for a case, whether or not the needs of the case are pinned."""
 
 from __future__ import annotations
 

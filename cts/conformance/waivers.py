@@ -118,4 +118,4 @@ def files_of(suite: Suite, names: Iterable[str], driver: str, members: Members) 
 
 
 UNUSABLE = (CasebookError, ListError, OSError)
-"""What ``files_of`` may raise."""
+"""The errors of ``files_of``."""

@@ -14,6 +14,7 @@ from cts.reference.memory import Memory
 from cts.reference.state import Perform, State, initial_state
 from cts.reference.values import MatrixValue
 from cts.verdict.expected import Expected
+from generators.errors import GeneratorError
 from generators.program.control_flow import Loop
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
@@ -23,6 +24,9 @@ from generators.types import ComponentType
 
 Substitute = Callable[[State, Any], None]
 """The action that a device with a defect takes in place of an operation."""
+
+UNKNOWN = (GeneratorError, LookupError, ValueError, AttributeError, AssertionError, TypeError, ArithmeticError, StopIteration)
+"""The errors of an evaluation if the model cannot say what a device with a defect does: single edits give operations any operands."""
 
 
 def substituting(substitutes: Mapping[Operation, Substitute], otherwise: Perform = perform) -> Perform:

@@ -76,7 +76,7 @@ _ONLY_INSIDE = (BlockLoad,)
 """Operations that read only the array of the instruction that calls their function."""
 
 _MOST = 1000
-"""How many results of one operation are kept."""
+"""The most results of one operation that are kept."""
 
 _MOST_BYTES = 1 << 18
 """The size of an array that may be a part of a key; loads from larger ones that can change are not kept."""

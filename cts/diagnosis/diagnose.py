@@ -11,7 +11,7 @@ from itertools import chain
 import numpy as np
 
 from cts.defects.defect import Defect
-from cts.defects.evaluation import Substitute, Trace, evaluate_defect, traced
+from cts.defects.evaluation import UNKNOWN, Substitute, Trace, evaluate_defect, traced
 from cts.defects.glossary import ParameterValue, glossary
 from cts.defects.known import known_defects
 from cts.defects.remembering import Remembered
@@ -46,9 +46,6 @@ _KNOWN = 0.4
 
 _BEYOND = frozenset({Rule.OUT_OF_BOUNDS, Rule.NO_WINDOW, "VUID-RuntimeSpirv-None-10834"})
 """The rules that an access beyond an array breaks."""
-
-UNKNOWN = (GeneratorError, LookupError, ValueError, AttributeError, AssertionError, TypeError, ArithmeticError, StopIteration)
-"""What an evaluation raises if the model cannot say what a device with a defect does: single edits give operations any operands."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 
 from cts.defects.defect import Defect
+from cts.defects.evaluation import UNKNOWN
 from cts.defects.known import known_defects
 from cts.defects.single_edits.of_program import single_edits
 from cts.element_walk.recording import recorded, recorded_defect
@@ -55,7 +56,7 @@ def walked(program: Program, subcase: Subcase, place: Place, match: Match | None
     right = walk(program, *recorded(program, subcase), place)
     for defect in _defects(program, match):
         # A single edit gives an operation any operands, so anything may go wrong; it may also store the element nowhere.
-        with suppress(CtsError, LookupError, ValueError, AttributeError, AssertionError, TypeError, ArithmeticError):
+        with suppress(CtsError, *UNKNOWN):
             with np.errstate(all="ignore"):
                 wrong = walk(program, *recorded_defect(program, subcase, defect.substitutes), place)
             if got in ("", *wrong.expected.split(" or ")) or ", nearest " in wrong.expected:

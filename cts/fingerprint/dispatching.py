@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from cts.devices.device import Device, DeviceDescription, DeviceFailure
 from cts.fingerprint.probes import Vectors
 from generators.dispatch import dispatch, kernel
 from generators.errors import CtsError
+from generators.kernel import Kernel
 from generators.layouts.row_types import row_type
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee
@@ -52,8 +54,7 @@ def unit_of(device: Device) -> Unit:
     """
 
     def compute(row: PropertyRow, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-        program = _program(row)
-        made = kernel(program, emit(program))
+        program, made = _made(row)
         reason = device.missing(made)
         if reason is not None:
             raise NotMeasured(f"{row}: {reason.text}")
@@ -77,6 +78,13 @@ def unit_of(device: Device) -> Unit:
         return results.reshape(padded, row.m, row.n)[:count]
 
     return compute
+
+
+@cache
+def _made(row: PropertyRow) -> tuple[Program, Kernel]:
+    """Return the program of a row, and its kernel."""
+    program = _program(row)
+    return program, kernel(program, emit(program))
 
 
 def _program(row: PropertyRow) -> Program:

@@ -6,29 +6,15 @@ people, and no program reads them.
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
-from typing import Self
+
+from cts.worded import Worded
 
 _STEP = "the step of the device (`open`, `pipeline`, `dispatch`, `query`, `close`), where it is known"
 
 
-class Code(enum.StrEnum):
-    """How codes begin, in the order of docs/results.md.
-
-    Attributes:
-        sentence: what happened to the case, for people.
-        name_after: what may follow the code; empty if nothing does.
-    """
-
-    sentence: str
-    name_after: str
-
-    def __new__(cls, text: str, sentence: str, name_after: str = "") -> Self:
-        """Make the member from its text, its meaning, and what may follow it."""
-        code = str.__new__(cls, text)
-        code._value_, code.sentence, code.name_after = text, sentence, name_after
-        return code
+class Code(Worded):
+    """How codes begin, in the order of docs/results.md. The words tell what happened to the case."""
 
     MISSING_FEATURE = "missing.feature", "the device lacks a feature", "the first missing feature, by Vulkan's name"
     MISSING_EXTENSION = "missing.extension", "the device lacks an extension", "Vulkan's name of the extension"
@@ -80,10 +66,6 @@ class Code(enum.StrEnum):
     ERROR_DEVICE = "error.device", "the suite's own part of the device failed"
     ERROR_SUITE = "error.suite", "something else in the suite failed"
 
-    def of(self, name: object | None = None) -> str:
-        """Return the code as plain text, followed by the name, if there is one."""
-        return f"{self.value}.{name}" if name else self.value
-
 
 @dataclass(frozen=True)
 class Reason:
@@ -108,7 +90,7 @@ def beginning(code: str) -> Code | None:
 def sentence(code: str) -> str:
     """Return the meaning of a code for a case; the code itself if this version does not have it."""
     begins = beginning(code)
-    return code if begins is None else begins.sentence
+    return code if begins is None else begins.words
 
 
 def is_within(code: str, wider: str) -> bool:

@@ -75,10 +75,11 @@ def place(program: Program, choice: int, unplaced: int, most_bytes: int) -> Plac
         start = choice % max(1, len(arrays))
         # Few accesses may have addresses that are not multiples of 16 bytes, so these come first.
         ordered = sorted((*arrays[start:], *arrays[:start]), key=lambda array: units[array] * array.pointee.bytes >= MOST_ALIGNMENT)
+        # The role changes from turn to turn, and the array of a role from each second turn to the next.
         both = ordered[:2] if turn // 2 % 2 else ordered[1::-1]
         candidates = [*both, *candidates] if turn % 2 else [*candidates, *both]
-        for array in ordered[: min(1, free)]:
-            moved[array.name] = Moved(array, lead=far(array, units[array]))
+        if ordered and free > 0:
+            moved[ordered[0].name] = Moved(ordered[0], lead=far(ordered[0], units[ordered[0]]))
             free -= 1
     for array in candidates:
         wide = widened(array, found[array], units[array], sums, most_bytes)

@@ -71,7 +71,11 @@ OPTIONS = (
         "VERDICTS",
     ),
     Option("repeat", "judge each case N times (default: 1)", "N"),
-    Option("rounds", "run each dispatch N times, and compare each result (default: 3 on a GPU, else 1)", "N"),
+    Option(
+        "rounds",
+        "run each dispatch in which invocations could race N times, and compare each result (default: 3 on a GPU, else 1)",
+        "N",
+    ),
     Option(
         "time-limit",
         "start no more cases SECONDS after the start; cases that cover most pairs of parameters come first, the run counts the rest, "

@@ -40,7 +40,7 @@ class Settings:
         unit: names one of several devices of the run, by its number and its ``--device`` argument; empty if there is only one.
         fail_on_quality: whether a quality warning makes the run fail.
         limit: the time after which no further case begins, or None.
-        rounds: how often a dispatch runs.
+        rounds: see cts.verdict.effort.Effort.
         log_failures: how many failures are announced, and explained at the end.
     """
 

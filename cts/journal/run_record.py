@@ -100,7 +100,7 @@ class RunRecord(TypedDict, total=False):
         merged: descriptions of the parts of a merged run, in the order of their shards.
         repeat: how many judgements of each case were asked for.
         selected: how many cases were selected.
-        rounds: how often a GPU ran each dispatch.
+        rounds: how often a GPU ran each dispatch in which invocations could race.
         host: the operating system, the processor and the Python of the process that began the run.
         environment: its variables that change Vulkan's loader, layers or drivers.
     """

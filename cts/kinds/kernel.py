@@ -83,7 +83,7 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
         return judge_code(built, kernels, front_end, device, make_kernels, watch)
     with watch.step("expect"):
         plan = arrange(built, on_gpu=effort.rounds > 1)
-    running = kernels if effort.rounds == 1 else [replace(of, rounds=effort.rounds) for of in kernels]
+    running = [replace(of, rounds=effort.rounds) if one.may_race else of for one, of in zip(program.all, kernels, strict=True)]
     outcomes: list[Outcome] = []
     if program.in_turn:
         outcomes = _run_in_turn(device, running, [plan.dispatches_of(one) for one in program.all], watch)

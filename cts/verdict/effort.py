@@ -52,7 +52,7 @@ class Effort:
             tries no others.
         decided: codes, or their beginnings, of failures that are known whatever explains them.
         budget: the budget of the process. It is ignored if the known failures need a diagnosis to decide.
-        rounds: how often a GPU runs each dispatch; a result that differs from the first is also compared.
+        rounds: how often a GPU runs each dispatch of a program that may race; a result that differs from the first is also compared.
         limit: seconds that the device may take for one step, if less than the limit of the run; None for the run's limit.
         foretold: whether the device is known to lack none of the case's pinned needs.
     """

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from generators.passes import PassBarrier
+from generators.program.arrays import AtomicAdd, AtomicOr
 from generators.program.float_controls import FloatControl
 from generators.program.load_store import MatrixLoad, MatrixStore
 from generators.program.memory import Array
@@ -21,7 +22,7 @@ from generators.program.values import Operand
 from generators.program.variables import Variable
 from generators.program.walking import flattened
 from generators.stages import Preceding, ShaderObject
-from generators.types import Scope
+from generators.types import Scope, StorageClass
 
 LOCAL_SIZE_CONSTANT_ID = 0
 """SpecId of the local size in x. The device sets it to ``subgroups`` times its subgroup size."""
@@ -148,6 +149,14 @@ class Program:
     def robust(self) -> bool:
         """Whether some matrix access relies on bounds checks."""
         return any(isinstance(each, MatrixLoad | MatrixStore) and each.robust for each in self.every_operation)
+
+    @cached_property
+    def may_race(self) -> bool:
+        """Whether a missing barrier or wait could change results from one run to the next: the invocations are not all in one subgroup, or
+        they share workgroup memory, change memory atomically, or run in several passes or pipelines."""
+        one_subgroup = self.subgroups == self.workgroup_count == 1 and self.shape.invocations is None
+        shares = any(array.storage is StorageClass.WORKGROUP for array in self.arrays) or self.in_turn or self.passes is not None
+        return not one_subgroup or shares or any(isinstance(each, AtomicAdd | AtomicOr) for each in self.every_operation)
 
     def array(self, name: str) -> Array:
         """Return the array of that name."""

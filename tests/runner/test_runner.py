@@ -29,10 +29,11 @@ from cts.kinds.kernel import arrange
 from cts.kinds.kernel_reproduction import after
 from cts.kinds.kind import Stopwatch
 from cts.verdict.codes import Reason
+from cts.verdict.effort import Budget, Effort
 from cts.verdict.verdict import Verdict
-from generators.casebook import build, expand
+from generators.casebook import build, expand, find_case
 from generators.errors import GeneratorError, Lack, NotExpressible, Rule
-from generators.kernel import Dispatch, Outcome
+from generators.kernel import Dispatch, Kernel, Outcome
 from tests.broken_devices.null_device import NullDevice
 from tests.suite import casebook
 
@@ -59,6 +60,26 @@ def raising(error: Exception) -> Callable[[Sequence[Dispatch]], list[Outcome]]:
         raise error
 
     return run
+
+
+@pytest.mark.parametrize(
+    ("id_", "rounds"),
+    [
+        ("load_store[component:f16/use:a/shape:16x16/load:row]", 1),
+        ("load_store[component:f16/use:a/shape:16x16/load:row/subgroups:2]", 3),
+        ("load_store[component:f16/use:a/shape:16x16/load:row/store_storage:workgroup]", 3),
+    ],
+)
+def test_dispatches_run_several_times_only_if_their_invocations_could_race(id_, rounds):
+    asked = []
+
+    class Recording(NullDevice):
+        def run(self, kernel: Kernel, dispatches: Sequence[Dispatch]) -> list[Outcome]:
+            asked.append(kernel.rounds)
+            return super().run(kernel, dispatches)
+
+    judge(find_case(casebook(), id_), DeviceHolder(Recording), "spirv", "smoke", effort=Effort(budget=Budget(0), rounds=3))
+    assert asked == [rounds]
 
 
 def test_a_right_device_passes_and_its_record_is_whole(case, right):

@@ -60,7 +60,7 @@ class Alone:
         self._waiting: list[SetAside] = []
         self._budget = Budget()
         self._usable: set[int] = set()
-        """The groups whose process works, and has run nothing but controls and a known failure."""
+        """The groups whose process works, and has run nothing but controls and known failures."""
         self._controls = [
             ControlCase(
                 partial(self._rerun, group),

@@ -20,7 +20,7 @@ from cts.verdict.effort import Budget
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Casebook, CaseKind, find_case
 
-BRIEFLY = 1.0
+BRIEFLY = 0.5
 """First time limit, in seconds, for each step of a case that is known not to finish."""
 
 
@@ -59,6 +59,8 @@ class Alone:
         self._findings = findings
         self._waiting: list[SetAside] = []
         self._budget = Budget()
+        self._usable: set[int] = set()
+        """The groups whose process works, and has run nothing but controls and known failures."""
         self._controls = [
             ControlCase(
                 partial(self._rerun, group),
@@ -177,30 +179,38 @@ class Alone:
     def _settle(self, aside: SetAside) -> CaseResult:
         """Judge a waiting case; see ``judge_all``."""
         known = partial(self._settings.known.judged, case=find_case(self._casebook, aside.id))
-        run = partial(self._judge_afresh, aside.id, aside.attempt, aside.group)
+        run = partial(self._judge_alone, aside.id, aside.attempt, aside.group)
+        control, is_usable = self._controls[aside.group], aside.group in self._usable
+        self._usable.discard(aside.group)
         result = settle(
             aside,
             run,
             lambda one: known(one).verdict is Verdict.KNOWN_FAIL,
             partial(run, limit=BRIEFLY),
+            partial(run, limit=BRIEFLY, here=True) if is_usable else None,
         )
         if any(one.alone and one.verdict in LOST for one in result.tries):
-            self._controls[aside.group].confirm(result.id)
+            control.confirm(result.id)
         judged = known(result)
         if judged.verdict is Verdict.FAIL:
-            self._controls[aside.group].confirm_draws(result.id)
+            control.confirm_draws(result.id)
+        # A lost process has ended, so only the controls have run in this one.
+        is_new = result.tries[-1].verdict in LOST
+        if aside.kept_back and (is_new or (judged.verdict is Verdict.KNOWN_FAIL and control.works(result.id, tells=False))):
+            self._usable.add(aside.group)
         return judged
 
     def _rerun(self, group: int, id_: str) -> Verdict:
         return verdict_of_control(self._judge(id_, 1, group), self._groups[group][0].known, find_case(self._casebook, id_))
 
-    def _judge_afresh(self, id_: str, attempt: int, group: int, limit: float | None = None) -> CaseResult:
-        """Judge a case in a process that has run nothing but a control.
+    def _judge_alone(self, id_: str, attempt: int, group: int, limit: float | None = None, here: bool = False) -> CaseResult:
+        """Judge a case after a control, in a fresh process or ``here``: in the process that there is.
 
         Raises:
             DeviceUnavailable: the control does not work.
         """
-        self._groups[group][1].discard()
+        if not here:
+            self._groups[group][1].discard()
         self._controls[group].require(id_)
         return self._judge(id_, attempt, group, limit)
 

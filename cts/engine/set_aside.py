@@ -62,6 +62,7 @@ def settle(
     run: Callable[[], CaseResult],
     foreseen: Callable[[CaseResult], bool],
     run_briefly: Callable[[], CaseResult] | None = None,
+    run_here: Callable[[], CaseResult] | None = None,
 ) -> CaseResult:
     """Judge a case that was set aside.
 
@@ -73,8 +74,15 @@ def settle(
         foreseen: tells whether a result is a known failure of the driver.
         run_briefly: like ``run``, with a shorter limit for each step. If a case that was kept back does not end as its known failure,
             this result does not count.
+        run_here: like ``run_briefly``, but in the process of the case before. Its result counts only if it is a known failure, because the
+            case before may have caused any other.
     """
     tries = () if aside.first is None else (aside.first,)
+    if aside.kept_back and run_here is not None:
+        here = run_here()
+        tries = (*tries, tried(here, alone=True, fresh=True))
+        if foreseen(here):
+            return replace(here, tries=tries)
     if aside.kept_back and run_briefly is not None:
         brief = run_briefly()
         tries = (*tries, tried(brief, alone=True, fresh=True))

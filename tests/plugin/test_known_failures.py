@@ -118,6 +118,31 @@ def test_a_case_that_is_known_to_lose_the_device_is_judged_once_and_after_all_ot
         )
 
 
+@pytest.mark.parametrize("behaviour", ["lost", "fail"])
+def test_cases_that_end_as_known_losses_of_the_device_share_a_process_that_works_after_each(listed, behaviour):
+    events = after_the_loop(listed, {"copying[number:n1]": behaviour, "copying[number:n2]": behaviour})
+    between = events[: events.index("run copying[number:n2]")]
+    assert between.count("open") == (behaviour == "lost")
+    assert [one["verdict"] for one in records(listed)["copying[number:n2]"]["tries"]] == [{"lost": "device_lost"}.get(behaviour, behaviour)]
+
+
+def test_a_case_that_does_not_end_as_a_known_loss_of_the_device_is_judged_again_in_a_process_of_its_own(listed):
+    events = after_the_loop(listed, {"copying[number:n1]": "lost", "copying[number:n2]": "pass"})
+    first, again = (place for place, event in enumerate(events) if event == "run copying[number:n2]")
+    assert "open" in events[first:again]
+    found = records(listed)["copying[number:n2]"]
+    assert (found["verdict"], len(found["tries"])) == ("unexpected_pass", 2)
+
+
+def after_the_loop(listed, behaviours: dict[str, str]) -> list[str]:
+    """Return what the device does from n1 on, in a run in which n1 and n2 are known to lose the device or give wrong values."""
+    file = listed.root / "golden" / "known_failures" / "double.yaml"
+    file.write_text(FILE.replace("ends: [crash]", "ends: [device_lost, fail.value]"), encoding="utf-8")
+    listed.run("cts", "--report-dir", "out", behaviours={"copying[number:n0]": "fail", **behaviours})
+    events = [line.partition(" ")[2] for line in listed.log()]
+    return events[events.index("run copying[number:n1]") :]
+
+
 def test_lists_of_deqp_runner_are_read_with_the_drivers_file(listed):
     """Names of cases need no quotes there; in expressions, brackets need a backslash."""
     (listed.root / "gpu-fails.txt").write_text("# why\ncopying[number:n3],Fail\n", encoding="utf-8")

@@ -246,6 +246,13 @@ def test_a_control_that_fails_in_one_process_only_is_a_finding_that_names_the_ca
     assert not finding.outside
 
 
+def test_a_control_that_fails_after_a_known_failure_is_no_finding():
+    device = Device("fail")
+    device.control.passed("quick", 0.1)
+    assert not device.control.works("known", tells=False)
+    assert device.findings == []
+
+
 @pytest.mark.parametrize("ask", ASKS)
 def test_a_control_is_no_finding_if_it_works_or_if_it_lacks_memory(ask: str):
     assert asked_of_control(Device("pass", plain=FRAGMENT), ask) == []

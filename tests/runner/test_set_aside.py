@@ -88,3 +88,17 @@ def test_a_short_limit_that_ends_a_case_in_an_unknown_way_settles_nothing():
     runs = [result("pass")]
     found = settle(SetAside(ID, 1, None, kept_back=True), runs.pop, lambda _: False, lambda: result("timeout"))
     assert (found.verdict, [one.verdict for one in found.tries]) == (Verdict.PASS, ["timeout", "pass"])
+
+
+def test_a_known_failure_in_the_process_of_the_case_before_settles_a_case_that_was_kept_back():
+    runs = [result("fail")]
+    aside = SetAside(ID, 1, None, kept_back=True)
+    found = settle(aside, runs.pop, lambda one: one.verdict is Verdict.TIMEOUT, runs.pop, lambda: result("timeout"))
+    assert (found.verdict, len(found.tries)) == (Verdict.TIMEOUT, 1)
+
+
+@pytest.mark.parametrize("verdict", ["pass", "fail", "device_lost"])
+def test_any_other_result_in_the_process_of_the_case_before_settles_nothing(verdict):
+    runs = [result("timeout"), result(verdict)]
+    found = settle(SetAside(ID, 1, None, kept_back=True), runs.pop, lambda one: one.verdict is Verdict.TIMEOUT, runs.pop, runs.pop)
+    assert (found.verdict, [one.verdict for one in found.tries]) == (Verdict.TIMEOUT, [verdict, "timeout"])

@@ -131,6 +131,14 @@ class Obedient:
             with suppress(OSError):
                 os.write(descriptor, b"\0\1\2 a driver's debugging output")
 
+    def do_truncate_every_descriptor(self) -> None:
+        for descriptor in range(3, 64):
+            with suppress(OSError):
+                os.ftruncate(descriptor, 0)
+
+    def do_overwrite_answer(self) -> None:
+        _overwrite_answer()
+
     def do_write_later(self) -> None:
         """Write garbage after the answer."""
         _write_on_sockets_after_answer()
@@ -229,8 +237,8 @@ def _after_answer(do: Callable[[], None]) -> None:
     serving = sys.modules["cts.devices.isolation_child"]
     send = serving.send
 
-    def sending(channel: socket.socket, number: int, message: tuple[str, object]) -> None:
-        send(channel, number, message)
+    def sending(channel: socket.socket, number: int, message: tuple[str, object], memory: np.ndarray) -> None:
+        send(channel, number, message, memory)
         if message[0] == "answer":
             do()
 
@@ -249,12 +257,28 @@ def _instead_of_answer(payload: bytes) -> None:
     serving = sys.modules["cts.devices.isolation_child"]
     send = serving.send
 
-    def sending(channel: socket.socket, number: int, message: tuple[str, object]) -> None:
+    def sending(channel: socket.socket, number: int, message: tuple[str, object], memory: np.ndarray) -> None:
         if message[0] != "answer":
-            send(channel, number, message)
+            send(channel, number, message, memory)
             return
-        fields = struct.pack("<4sIQI", frame(0, ("", None))[:4], number, len(payload), zlib.crc32(payload))
+        fields = struct.pack("<4sIQIQQ", frame(0, ("", None))[:4], number, len(payload), zlib.crc32(payload), 0, 0)
         channel.sendall(fields + struct.pack("<I", zlib.crc32(fields)) + payload)
+
+    serving.send = sending
+
+
+def _overwrite_answer() -> None:
+    """Change the shared memory when the message that belongs to it is complete."""
+    serving = sys.modules["cts.devices.isolation_child"]
+    send = serving.send
+
+    def sending(channel: socket.socket, number: int, message: tuple[str, object], memory: np.ndarray) -> None:
+        if message[0] != "answer":
+            send(channel, number, message, memory)
+            return
+        data = frame(number, message, memory)
+        memory[50_000:60_000] = 7
+        channel.sendall(data)
 
     serving.send = sending
 

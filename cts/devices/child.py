@@ -19,7 +19,7 @@ from cts.devices.child_output import Output
 from cts.devices.device import DeviceCrash, DeviceError, DeviceFailure, DeviceTimeout, Finding, Garbled, Step
 from cts.devices.driver_messages import DriverMessages
 from cts.devices.failures import rebuilt
-from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, HEARD, Decoder, Disconnected, NotAMessage, TooLong, Unsendable, frame, read
+from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, HEARD, Decoder, Disconnected, NotAMessage, TooLong, Unsendable, frame
 from cts.devices.patience import Late, Patience, waiting_for_cpu
 from cts.devices.requests import NEWS, REQUESTS, Request
 from cts.devices.shared_memory import share
@@ -249,7 +249,7 @@ class ChildProcess:
             raise NotAMessage(f"it belongs to request {found.number}, not to {self._number}")
         if found.kind != ANSWER and found.kind not in NEWS:
             raise NotAMessage(f"it is of the unknown kind {found.kind!r:.100}")
-        return found.kind, read(found.contents, asked.answer if found.kind == ANSWER else NEWS[found.kind], found.beside)
+        return found.kind, self._decoder.read(found, asked.answer if found.kind == ANSWER else NEWS[found.kind])
 
     def _attend(self, seconds: float, sending: bool = False) -> None:
         """Wait until the child does something, at most ``seconds``. Read its messages and its output."""

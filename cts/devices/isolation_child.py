@@ -25,7 +25,6 @@ from cts.devices.messages import (
     Disconnected,
     NotAMessage,
     Unsendable,
-    read,
     receive,
     send,
 )
@@ -177,10 +176,11 @@ class _Server:
         decoder = Decoder(self._asked)
         requests = _Requests(self._open_device, lambda step: self._send((DOING, step)), self._forward)
         while True:
-            self._number, name, contents, beside = receive(self._channel, decoder)
+            received = receive(self._channel, decoder)
+            self._number, name = received.number, received.kind
             if name not in REQUESTS:
                 raise NotAMessage(f"it is the unknown request {name!r:.100}")
-            arguments = read(contents, REQUESTS[name].arguments, beside)
+            arguments = decoder.read(received, REQUESTS[name].arguments)
             self._send((BEGIN, None))
             self._answering = True
             reply = _reply(requests, name, arguments)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+import sys
 import zlib
 from collections.abc import Mapping
 from pathlib import Path, PurePath
@@ -41,11 +42,11 @@ FAILURE = "failure"
 LONGEST = 1 << 30
 """The most bytes in a message and beside it. Both sides refuse longer ones."""
 
-SMALLEST_BESIDE = 1 << 12
+SMALLEST_BESIDE = 1 << 13
 """From how many bytes an array is beside its message: copying a smaller one with the message costs less than its checksum."""
 
-_APART = 64
-"""An array in shared memory begins at a multiple of this. Zeros fill the gaps up to the next multiple of 8."""
+_WORD = 8
+"""An array in shared memory begins at a multiple of this. Zeros fill its last word."""
 
 _MAGIC = b"cts\x91"
 _FIELDS = struct.Struct("<4sIQIQQ")
@@ -77,7 +78,7 @@ class Message(NamedTuple):
     Attributes:
         number: the number of the request that it is or answers.
         kind: one of the words above, or the name of a request.
-        contents: its contents, to be decoded with ``read``.
+        contents: its contents, to be decoded with ``Decoder.read``.
         beside: a copy of its arrays in shared memory, uint8.
     """
 
@@ -133,24 +134,26 @@ class _Placing:
         data = _as_data(value)
         if not isinstance(data, memoryview) or data.nbytes < SMALLEST_BESIDE:
             return data
-        begin = -(-self.end // _APART) * _APART
-        end = begin + -(-data.nbytes // 8) * 8
+        begin, stop, end = self.end, self.end + data.nbytes, self.end + _in_words(data.nbytes)
         if end > self._memory.size:
             return data
-        self._memory[self.end : begin] = 0
         array = np.frombuffer(data, np.uint8)
-        self._memory[begin : begin + array.size] = array
-        self._memory[begin + array.size : end] = 0
+        self._memory[begin:stop] = array
+        self._memory[stop:end] = 0
         # Not from the memory: if another process writes there too, the reader must not take a mixture of both.
         self.checksum = (self.checksum + _checksum(array)) % (1 << 64)
         self.end = end
-        return array.size
+        return data.nbytes
 
 
 class _Taking:
     """Takes the arrays of a message that is being read, in the order in which they were placed."""
 
-    def __init__(self, beside: np.ndarray) -> None:
+    def __init__(self) -> None:
+        self.begin(NONE)
+
+    def begin(self, beside: np.ndarray) -> None:
+        """Begin a message; for ``beside`` see Message."""
         self._beside = beside
         self._end = 0
 
@@ -158,16 +161,26 @@ class _Taking:
         """Undo _Placing.as_data."""
         if kind is not np.ndarray or type(value) is not int:
             return _from_data(kind, value)
-        begin = -(-self._end // _APART) * _APART
+        begin = self._end
         if not 0 < value <= self._beside.size - begin:
             raise ValueError(f"an array of {value:,} bytes is not beside the message")
-        self._end = begin + -(-value // 8) * 8
+        self._end += _in_words(value)
         return self._beside[begin : begin + value]
 
     def finish(self) -> None:
-        """Check that nothing is left."""
+        """End a message.
+
+        Raises:
+            NotAMessage: an array is left.
+        """
         if self._end != self._beside.size:
-            raise ValueError(f"{self._beside.size - self._end:,} bytes beside the message belong to no array")
+            raise NotAMessage(f"{self._beside.size - self._end:,} bytes beside it belong to no array")
+        self.begin(NONE)
+
+
+def _in_words(count: int) -> int:
+    """Return how many bytes whole words for ``count`` bytes have."""
+    return -(-count // _WORD) * _WORD
 
 
 def _checksum(array: np.ndarray) -> int:
@@ -175,8 +188,12 @@ def _checksum(array: np.ndarray) -> int:
 
     Like a CRC it finds no forgery. Unlike a CRC it takes less time than a copy.
     """
-    whole = array.size // 8 * 8
-    return (int(np.add.reduce(array[:whole].view(np.uint64))) + int.from_bytes(array[whole:].tobytes(), "little")) % (1 << 64)
+    whole = array.size // _WORD * _WORD
+    last = int.from_bytes(array[whole:].tobytes().ljust(_WORD, b"\0"), sys.byteorder) if whole < array.size else 0
+    return (int(np.add.reduce(array[:whole].view(np.uint64))) + last) % (1 << 64)
+
+
+_OUTER = msgspec.msgpack.Decoder(tuple[str, msgspec.Raw])
 
 
 def encoded(contents: object, placing: _Placing | None = None) -> bytes:
@@ -195,26 +212,30 @@ def encoded(contents: object, placing: _Placing | None = None) -> bytes:
         raise Unsendable(f"{type(error).__name__}: {error}") from error
 
 
-def read(contents: bytes | memoryview | msgspec.Raw, kind: Any, beside: np.ndarray = NONE) -> Any:
-    """Return the decoded contents of a message.
+def _typed(kind: Any, taking: _Taking) -> msgspec.msgpack.Decoder[Any]:
+    return msgspec.msgpack.Decoder(kind, dec_hook=taking.from_data)
 
-    Args:
-        contents: see Message.
-        kind: their type.
-        beside: see Message; the arrays are views of it.
 
-    Raises:
-        NotAMessage: they do not have the type, or ``beside`` has not exactly their arrays.
-    """
-    taking = _Taking(beside)
+def _decoded(contents: bytes | memoryview | msgspec.Raw, decoder: msgspec.msgpack.Decoder[Any]) -> Any:
     try:
-        found = msgspec.msgpack.decode(contents, type=kind, dec_hook=taking.from_data)
-        taking.finish()
+        return decoder.decode(contents)
     except MemoryError:
         raise
     except Exception as error:
         raise NotAMessage(f"its contents cannot be read: {type(error).__name__}: {error}") from error
-    return found
+
+
+def read(contents: bytes, kind: Any) -> Any:
+    """Return what ``encoded`` made to bytes.
+
+    Args:
+        contents: the bytes.
+        kind: the type of the result.
+
+    Raises:
+        NotAMessage: they do not have the type.
+    """
+    return _decoded(contents, _typed(kind, _Taking()))
 
 
 def frame(number: int, message: tuple[str, object], memory: np.ndarray = NONE) -> bytes:
@@ -247,6 +268,8 @@ class Decoder:
     def __init__(self, memory: np.ndarray = NONE) -> None:
         self._bytes = bytearray()
         self._memory = memory
+        self._taking = _Taking()
+        self._decoders: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
 
     def feed(self, data: bytes) -> None:
         """Add received bytes."""
@@ -282,7 +305,26 @@ class Decoder:
         beside = self._memory[:size].copy() if size else NONE
         if size and _checksum(beside) != checksum_beside:
             raise NotAMessage("the bytes beside it have a wrong checksum")
-        return Message(number, *read(payload, tuple[str, msgspec.Raw]), beside)
+        kind, contents = _decoded(payload, _OUTER)
+        return Message(number, kind, contents, beside)
+
+    def read(self, message: Message, kind: Any) -> Any:
+        """Return the decoded contents of a message. Their arrays are views of ``message.beside``.
+
+        Args:
+            message: a result of ``next``.
+            kind: the type of its contents.
+
+        Raises:
+            NotAMessage: they do not have the type, or their arrays are not exactly what is beside the message.
+        """
+        decoder = self._decoders.get(kind)
+        if decoder is None:
+            decoder = self._decoders[kind] = _typed(kind, self._taking)
+        self._taking.begin(message.beside)
+        found = _decoded(message.contents, decoder)
+        self._taking.finish()
+        return found
 
 
 def send(channel: socket.socket, number: int, message: tuple[str, object], memory: np.ndarray = NONE) -> None:

@@ -17,7 +17,7 @@ from cts.devices import messages
 from cts.devices.device import DeviceLost, DriverRefused, MatrixRow, NoVulkan, OutOfMemory, Step, UndefinedBehaviour
 from cts.devices.failures import rebuilt, reported
 from cts.devices.layout_conversion import ConversionCall, ConversionInfo, Region
-from cts.devices.messages import Decoder, NotAMessage, TooLong, Unsendable, frame, read
+from cts.devices.messages import Decoder, NotAMessage, TooLong, Unsendable, frame
 from cts.devices.requests import NEWS, REQUESTS
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
@@ -38,7 +38,7 @@ numbers = st.integers(0, 2**32 - 1)
 
 
 def _plain(message):
-    return message.number, (message.kind, read(message.contents, Any))
+    return message.number, (message.kind, Decoder().read(message, Any))
 
 
 def _decoded(data: bytes) -> list[tuple[int, object]]:
@@ -112,7 +112,7 @@ def test_bytes_that_are_not_a_kind_and_contents_are_not_a_message(payload):
 def _received(kind: str, value: object, type_):
     arriving = Decoder()
     arriving.feed(frame(1, (kind, value)))
-    return read(arriving.next().contents, type_)
+    return arriving.read(arriving.next(), type_)
 
 
 KERNEL = Kernel(

@@ -38,7 +38,7 @@ REQUESTS: Mapping[str, Request] = MappingProxyType(
         "open": Request(tuple[DeviceSpec], DeviceDescription, Step.OPEN),
         "run": Request(tuple[Kernel, tuple[Dispatch, ...]], tuple[list[Outcome], dict[str, float], Statistics], None),
         "listings": Request(tuple[Kernel], Listings, Step.PIPELINE),
-        "walk": Request(tuple[Kernel, Dispatch, ElementPlace], MachineWalk | None, None),
+        "walk": Request(tuple[Kernel, Dispatch, ElementPlace, int], MachineWalk | None, None),
         "ask": Request(tuple[PropertyCall], PropertyAnswer, Step.QUERY),
         "convert": Request(tuple[ConversionCall], list[ConversionAnswer], Step.QUERY),
         "close": Request(tuple[()], None, Step.CLOSE),

@@ -20,6 +20,7 @@ import numpy as np
 
 from cts.devices.device import DeviceDescription, DeviceError, DeviceLost, DriverRefused, Listings, OutOfMemory, Step, ValidationMessage
 from cts.devices.messages import frame
+from cts.verdict.machine import ElementPlace, MachineWalk
 from cts.verdict.sizes import Statistics
 from generators.kernel import Dispatch, Kernel, Outcome
 
@@ -51,6 +52,9 @@ class Obedient:
 
     def listings(self, kernel: Kernel) -> Listings:
         return {"compute": {"Assembly": f"call {kernel.entry_point}"}}
+
+    def walk(self, kernel: Kernel, dispatch: Dispatch, place: ElementPlace, number: int = 0) -> MachineWalk:
+        return MachineWalk(f"{place.array} after {number}")
 
     def do_kill_itself(self) -> None:
         print("famous last words", file=sys.stderr, flush=True)

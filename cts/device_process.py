@@ -1,4 +1,4 @@
-"""The process that holds a device: ``python -m cts.device_process FD`` answers requests on a socket until the socket is closed."""
+"""The process that holds a device: ``python -m cts.device_process FD [FD FD]`` answers requests on a socket until the socket is closed."""
 
 from __future__ import annotations
 

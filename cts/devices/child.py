@@ -19,9 +19,10 @@ from cts.devices.child_output import Output
 from cts.devices.device import DeviceCrash, DeviceError, DeviceFailure, DeviceTimeout, Finding, Garbled, Step
 from cts.devices.driver_messages import DriverMessages
 from cts.devices.failures import rebuilt
-from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, HEARD, Decoder, Disconnected, NotAMessage, TooLong, Unsendable, frame, read
+from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, HEARD, Decoder, Disconnected, NotAMessage, TooLong, Unsendable, frame
 from cts.devices.patience import Late, Patience, waiting_for_cpu
 from cts.devices.requests import NEWS, REQUESTS, Request
+from cts.devices.shared_memory import share
 from generators.errors import CtsError, GeneratorError, Rule
 
 MODULE = "cts.device_process"
@@ -93,21 +94,24 @@ class ChildProcess:
         self.shaders_since: float | None = None
         self._waiting = waiting
         self._number = 0
-        self._decoder = Decoder()
+        shared = share()
+        self._requests = shared.requests
+        self._decoder = Decoder(shared.answers)
         self._heard = DriverMessages()
         self._exited = self._hung_up = self.ended = False
         ours, theirs = socket.socketpair()
         reading, writing = os.pipe()
         self._channel, self._output = ours, Output(reading)
+        passed = [theirs.fileno(), *shared.descriptors]
         variables = {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path), "PYTHONUNBUFFERED": "1", **environment}
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", MODULE, str(theirs.fileno())],
+                [sys.executable, "-m", MODULE, *map(str, passed)],
                 stdin=subprocess.DEVNULL,
                 stdout=writing,
                 stderr=writing,
                 env=dict(os.environ, **variables),
-                pass_fds=[theirs.fileno()],
+                pass_fds=passed,
                 start_new_session=True,
             )
         except OSError as error:
@@ -116,7 +120,8 @@ class ChildProcess:
             raise DeviceError(f"the process that holds the device cannot be started: {error}") from None
         finally:
             theirs.close()
-            os.close(writing)
+            for descriptor in (writing, *shared.descriptors):
+                os.close(descriptor)
         ours.setblocking(False)
         self._watched = _descriptor_of(self._process.pid)
 
@@ -168,7 +173,7 @@ class ChildProcess:
         begun = False
         try:
             try:
-                self._send(frame(self._number, (name, arguments)), patience)
+                self._send(frame(self._number, (name, arguments), self._requests), patience)
             except TooLong as why:
                 raise GeneratorError(Rule.MESSAGE_SIZE, f"{what}: the request is too large to send to a device: {why}") from None
             except Unsendable as why:
@@ -242,10 +247,9 @@ class ChildProcess:
             self._attend(seconds)
         if found.number != self._number:
             raise NotAMessage(f"it belongs to request {found.number}, not to {self._number}")
-        decoder = asked.answer if found.kind == ANSWER else NEWS.get(found.kind)
-        if decoder is None:
+        if found.kind != ANSWER and found.kind not in NEWS:
             raise NotAMessage(f"it is of the unknown kind {found.kind!r:.100}")
-        return found.kind, read(found.contents, decoder)
+        return found.kind, self._decoder.read(found, asked.answer if found.kind == ANSWER else NEWS[found.kind])
 
     def _attend(self, seconds: float, sending: bool = False) -> None:
         """Wait until the child does something, at most ``seconds``. Read its messages and its output."""
@@ -258,11 +262,13 @@ class ChildProcess:
             poll.register(self._watched, select.POLLIN)
         else:
             seconds = min(seconds, _LOOK_SECONDS)
-        poll.poll(math.ceil(min(seconds, _LONGEST_WAIT) * 1000))
+        ready = {descriptor for descriptor, _ in poll.poll(math.ceil(min(seconds, _LONGEST_WAIT) * 1000))}
         # Check for the exit before reading: then everything that an ended child sent is read.
-        self._exited = self._exited or _has_exited(self._process.pid)
-        self._output.read()
-        self._take()
+        self._exited = self._exited or (self._watched in ready if self._watched >= 0 else _has_exited(self._process.pid))
+        if self._output.descriptor in ready:
+            self._output.read()
+        if not self._hung_up and self._channel.fileno() in ready:
+            self._take()
         for _ in range(_REMAINS // _CHUNK):
             if not self._exited or not (self._output.read() or self._take()):
                 break

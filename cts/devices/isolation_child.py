@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from cts.devices.device import AnnouncesSteps, Device, DeviceDescription, ForwardsMessages, NoVulkan, Step, TellsOfCode, WalksBack
@@ -25,12 +25,12 @@ from cts.devices.messages import (
     Disconnected,
     NotAMessage,
     Unsendable,
-    read,
     receive,
     send,
 )
 from cts.devices.property_commands import AnswersQueries
 from cts.devices.requests import REQUESTS
+from cts.devices.shared_memory import accept
 from cts.devices.spec import DeviceSpec
 
 CUT_OFF = 70
@@ -150,11 +150,18 @@ def _end_with_parent(channel: socket.socket) -> None:
 
 
 class _Server:
-    """Answers requests on a socket."""
+    """Answers requests on a socket.
 
-    def __init__(self, channel: socket.socket, open_device: OpensDevices) -> None:
+    Args:
+        channel: the socket.
+        open_device: opens the device.
+        shared: the descriptors of memory that the parent shares, if there is any.
+    """
+
+    def __init__(self, channel: socket.socket, open_device: OpensDevices, shared: Sequence[int] = ()) -> None:
         self._channel = channel
         self._open_device = open_device
+        self._asked, self._answers = accept(shared)
         self._number = 0
         self._answering = False
         self._sending = threading.Lock()
@@ -166,13 +173,14 @@ class _Server:
             Disconnected: the channel is closed.
             NotAMessage: the received bytes are not a message.
         """
-        decoder = Decoder()
+        decoder = Decoder(self._asked)
         requests = _Requests(self._open_device, lambda step: self._send((DOING, step)), self._forward)
         while True:
-            self._number, name, contents = receive(self._channel, decoder)
+            received = receive(self._channel, decoder)
+            self._number, name = received.number, received.kind
             if name not in REQUESTS:
                 raise NotAMessage(f"it is the unknown request {name!r:.100}")
-            arguments = read(contents, REQUESTS[name].arguments)
+            arguments = decoder.read(received, REQUESTS[name].arguments)
             self._send((BEGIN, None))
             self._answering = True
             reply = _reply(requests, name, arguments)
@@ -193,20 +201,21 @@ class _Server:
         with self._sending:
             if message[0] in (ANSWER, FAILURE):
                 self._answering = False
-            send(self._channel, self._number, message)
+            send(self._channel, self._number, message, self._answers)
 
 
 def main(open_device: OpensDevices) -> None:
-    """Serve the socket whose descriptor is the first argument of this process."""
+    """Serve the socket whose descriptor is the first argument of this process. The others are those of shared memory."""
     faulthandler.enable()
     # The parent handles these signals and ends this process. If a job's signal ended this process too, that would look like a crash.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    channel = socket.socket(fileno=int(sys.argv[1]))
+    descriptor, *shared = map(int, sys.argv[1:])
+    channel = socket.socket(fileno=descriptor)
     channel.set_inheritable(False)
     _end_with_parent(channel)
     try:
-        _Server(channel, open_device).serve()
+        _Server(channel, open_device, shared).serve()
     except (Disconnected, NotAMessage) as error:
         # The parent is alive, or this process would have been ended. So code in this process closed the descriptor or read from it.
         print(f"the channel to the suite was closed or read by a driver ({type(error).__name__}: {error})", file=sys.stderr, flush=True)

@@ -11,7 +11,7 @@ from typing import Any, cast
 from cts.devices.capabilities import STATISTICS_FEATURE
 from cts.devices.device import DeviceDescription
 from cts.devices.holder import Retries
-from cts.devices.messages import NotAMessage, decoder_of, encoded, read
+from cts.devices.messages import NotAMessage, encoded, read
 from cts.devices.spec import DeviceSpec
 from cts.engine.attempts import Attempts
 from cts.engine.control import Proven
@@ -116,7 +116,7 @@ def plan_from_bytes(data: bytes) -> Plan:
         NotAMessage: they are not a plan.
     """
     try:
-        plan: Plan = read(zlib.decompress(data), decoder_of(Plan))
+        plan: Plan = read(zlib.decompress(data), Plan)
     except zlib.error as error:
         raise NotAMessage(str(error)) from error
     return plan

@@ -20,6 +20,7 @@ import numpy as np
 
 from cts.devices.device import DeviceDescription, DeviceError, DeviceLost, DriverRefused, Listings, OutOfMemory, Step, ValidationMessage
 from cts.devices.messages import frame
+from cts.verdict.machine import ElementPlace, MachineWalk
 from cts.verdict.sizes import Statistics
 from generators.kernel import Dispatch, Kernel, Outcome
 
@@ -51,6 +52,9 @@ class Obedient:
 
     def listings(self, kernel: Kernel) -> Listings:
         return {"compute": {"Assembly": f"call {kernel.entry_point}"}}
+
+    def walk(self, kernel: Kernel, dispatch: Dispatch, place: ElementPlace, number: int = 0) -> MachineWalk:
+        return MachineWalk(f"{place.array} after {number}")
 
     def do_kill_itself(self) -> None:
         print("famous last words", file=sys.stderr, flush=True)
@@ -130,6 +134,14 @@ class Obedient:
         for descriptor in range(3, 64):
             with suppress(OSError):
                 os.write(descriptor, b"\0\1\2 a driver's debugging output")
+
+    def do_truncate_every_descriptor(self) -> None:
+        for descriptor in range(3, 64):
+            with suppress(OSError):
+                os.ftruncate(descriptor, 0)
+
+    def do_overwrite_answer(self) -> None:
+        _overwrite_answer()
 
     def do_write_later(self) -> None:
         """Write garbage after the answer."""
@@ -229,8 +241,8 @@ def _after_answer(do: Callable[[], None]) -> None:
     serving = sys.modules["cts.devices.isolation_child"]
     send = serving.send
 
-    def sending(channel: socket.socket, number: int, message: tuple[str, object]) -> None:
-        send(channel, number, message)
+    def sending(channel: socket.socket, number: int, message: tuple[str, object], memory: np.ndarray) -> None:
+        send(channel, number, message, memory)
         if message[0] == "answer":
             do()
 
@@ -249,12 +261,28 @@ def _instead_of_answer(payload: bytes) -> None:
     serving = sys.modules["cts.devices.isolation_child"]
     send = serving.send
 
-    def sending(channel: socket.socket, number: int, message: tuple[str, object]) -> None:
+    def sending(channel: socket.socket, number: int, message: tuple[str, object], memory: np.ndarray) -> None:
         if message[0] != "answer":
-            send(channel, number, message)
+            send(channel, number, message, memory)
             return
-        fields = struct.pack("<4sIQI", frame(0, ("", None))[:4], number, len(payload), zlib.crc32(payload))
+        fields = struct.pack("<4sIQIQQ", frame(0, ("", None))[:4], number, len(payload), zlib.crc32(payload), 0, 0)
         channel.sendall(fields + struct.pack("<I", zlib.crc32(fields)) + payload)
+
+    serving.send = sending
+
+
+def _overwrite_answer() -> None:
+    """Change the shared memory when the message that belongs to it is complete."""
+    serving = sys.modules["cts.devices.isolation_child"]
+    send = serving.send
+
+    def sending(channel: socket.socket, number: int, message: tuple[str, object], memory: np.ndarray) -> None:
+        if message[0] != "answer":
+            send(channel, number, message, memory)
+            return
+        data = frame(number, message, memory)
+        memory[50_000:60_000] = 7
+        channel.sendall(data)
 
     serving.send = sending
 

@@ -35,6 +35,7 @@ from cts.devices.messages import Decoder
 from cts.devices.patience import Patience
 from cts.devices.spec import DeviceSpec
 from cts.verdict.codes import Reason
+from cts.verdict.machine import ElementPlace, MachineWalk
 from generators.kernel import Dispatch, Kernel
 
 
@@ -158,6 +159,11 @@ def test_a_shorter_limit_holds_only_within_its_block():
     with device.limited(None):
         device.run(_kernel("work"), DISPATCHES)
     device.close()
+
+
+def test_the_way_back_crosses_the_boundary(device):
+    walk = device.walk(_kernel("work"), DISPATCHES[0], ElementPlace("out", 0, 4), 3)
+    assert walk == MachineWalk("out after 3")
 
 
 @pytest.mark.parametrize(("order", "step"), [("hang_in_step", Step.DISPATCH), ("hang_after_step", None), ("hang", None)])

@@ -17,7 +17,7 @@ from cts.devices import messages
 from cts.devices.device import DeviceLost, DriverRefused, MatrixRow, NoVulkan, OutOfMemory, Step, UndefinedBehaviour
 from cts.devices.failures import rebuilt, reported
 from cts.devices.layout_conversion import ConversionCall, ConversionInfo, Region
-from cts.devices.messages import Decoder, NotAMessage, TooLong, Unsendable, decoder_of, frame, read
+from cts.devices.messages import Decoder, NotAMessage, TooLong, Unsendable, frame
 from cts.devices.requests import NEWS, REQUESTS
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
@@ -38,7 +38,7 @@ numbers = st.integers(0, 2**32 - 1)
 
 
 def _plain(message):
-    return message.number, (message.kind, read(message.contents, decoder_of(Any)))
+    return message.number, (message.kind, Decoder().read(message, Any))
 
 
 def _decoded(data: bytes) -> list[tuple[int, object]]:
@@ -80,7 +80,7 @@ def test_bytes_that_are_not_a_message_are_reported_at_once(data):
 
 
 def _stated(length: int) -> bytes:
-    fields = struct.pack("<4sIQI", frame(0, ("begin", None))[:4], 1, length, 0)
+    fields = struct.pack("<4sIQIQQ", frame(0, ("begin", None))[:4], 1, length, 0, 0, 0)
     return fields + struct.pack("<I", zlib.crc32(fields))
 
 
@@ -97,7 +97,7 @@ def test_a_stated_length_takes_no_memory_before_the_contents_come():
 
 
 def _framed(payload: bytes) -> bytes:
-    fields = struct.pack("<4sIQI", frame(0, ("begin", None))[:4], 1, len(payload), zlib.crc32(payload))
+    fields = struct.pack("<4sIQIQQ", frame(0, ("begin", None))[:4], 1, len(payload), zlib.crc32(payload), 0, 0)
     return fields + struct.pack("<I", zlib.crc32(fields)) + payload
 
 
@@ -109,10 +109,10 @@ def test_bytes_that_are_not_a_kind_and_contents_are_not_a_message(payload):
         _decoded(_framed(payload))
 
 
-def _received(kind: str, value: object, decoder):
+def _received(kind: str, value: object, type_):
     arriving = Decoder()
     arriving.feed(frame(1, (kind, value)))
-    return read(arriving.next().contents, decoder)
+    return arriving.read(arriving.next(), type_)
 
 
 KERNEL = Kernel(

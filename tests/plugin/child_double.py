@@ -100,8 +100,8 @@ def _after_answer(do: Callable[[], None]) -> None:
     serving = sys.modules["cts.devices.isolation_child"]
     send = serving.send
 
-    def sending(channel: object, number: int, message: tuple[str, object]) -> None:
-        send(channel, number, message)
+    def sending(channel: object, number: int, message: tuple[str, object], memory: np.ndarray) -> None:
+        send(channel, number, message, memory)
         if message[0] == "answer":
             do()
 

@@ -32,22 +32,16 @@ def marks(reasons: Reasons) -> Mapping[str, bytes]:
     return {name: bytes(reason is not None for reason in of_family) for name, of_family in reasons.items()}
 
 
-def results(selection: Selection, settings: Settings, cases: Sequence[Case], reasons: Sequence[Reason | None]) -> list[CaseResult]:
-    """Return the results of cases of one family that are not supported.
+def results(selection: Selection, settings: Settings, cases: Sequence[Case], reasons: Sequence[Reason | None]) -> Iterator[CaseResult]:
+    """Yield the results of cases of one family that are not supported.
 
     Args:
         cases: these cases, in the order of the selection.
         reasons: why each case of the family is not supported; None for the cases that are not among ``cases``.
     """
-    begin = time.perf_counter()
-    found = list(_results(selection, settings, cases, reasons))
-    seconds = (time.perf_counter() - begin) / max(len(found), 1)
-    return [replace(result, seconds=seconds) for result in found]
-
-
-def _results(selection: Selection, settings: Settings, cases: Sequence[Case], reasons: Sequence[Reason | None]) -> Iterator[CaseResult]:
     for case, reason in zip(cases, filter(None, reasons), strict=True):
         judgement = not_supported(reason)
         for attempt in selection.attempts.left(case.id):
+            begin = time.perf_counter()
             result = result_of(case, judgement, settings.description, settings.front_end, settings.tier, attempt)
-            yield replace(result, unit=settings.unit)
+            yield replace(result, unit=settings.unit, seconds=time.perf_counter() - begin)

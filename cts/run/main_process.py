@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from queue import Queue
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from cts.devices.device import DeviceUnavailable
 from cts.engine.alone import Alone
-from cts.engine.foretelling import Reasons, results
+from cts.engine.foretelling import results
 from cts.engine.judging import Judged
 from cts.engine.neighbours import Claim, Neighbours
 from cts.engine.plan import Plan, plan_to_bytes
@@ -25,7 +26,6 @@ from cts.journal.strict_json import parse
 from cts.run import FINDINGS, PLAN
 from cts.run.reports import contents, ended_without_journal, verdict_report
 from cts.verdict.verdict import ENDED_WELL
-from generators.casebook import Case
 
 
 class Meanwhile:
@@ -56,15 +56,11 @@ class Meanwhile:
 class Foretold:
     """Gives the verdicts that are known without the device: those of one family before there are workers, and the others whenever no
     worker has anything to say. A run without workers gives all of them before it judges.
-
-    Args:
-        reasons: why cases are not supported.
     """
 
-    def __init__(self, run: Run, reasons: Reasons) -> None:
+    def __init__(self, run: Run) -> None:
         self._run = run
-        self._reasons = reasons
-        self._left: dict[str, list[Case]] = dict(run.selected.told)
+        self._left = dict(run.selected.told)
         self._has_begun = False
         self._ended: KeyboardInterrupt | None = None
 
@@ -106,9 +102,9 @@ class Foretold:
 
     def _told(self, config: pytest.Config, name: str) -> Iterator[pytest.TestReport]:
         """Give the verdicts of the cases of one family, one at each turn: if the run is ended here, its counts agree with its journal."""
-        run, cases = self._run, self._left.pop(name)
+        run, told = self._run, self._left.pop(name)
         self._has_begun = True
-        for result in results(run.selected.selection, run.settings, cases, self._reasons[name]):
+        for result in results(run.selected.selection, run.settings, told):
             with ended_without_journal():
                 run.keep(encode(result))
             report = verdict_report(run.nodeid(result.id), Judged(result, time.time()), run.settings.passing)
@@ -129,7 +125,9 @@ class Workers:
 
     @cached_property
     def _plan(self) -> bytes:
-        return plan_to_bytes(self._made)
+        # If the items are known, no other process needs what selected them.
+        made = self._made
+        return plan_to_bytes(made if made.asked is None else replace(made, named={}, listed=None))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

@@ -184,8 +184,8 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     run = prepared.run
     register(Overview(run), "cts-overview")
     register(Workers(run, prepared.alone, prepared.plan), "cts-workers")
-    if prepared.reasons is not None:
-        register(Foretold(run, prepared.reasons), "cts-foretold")
+    if run.selected.asked is not None:
+        register(Foretold(run), "cts-foretold")
     if controls:
         check_sendable(config.invocation_params.args)
     else:

@@ -161,7 +161,7 @@ def test_all_are_given_if_a_failure_ends_the_run_and_none_if_the_user_does(end, 
             told.append(name)
             yield name
 
-    foretold = Recording(SimpleNamespace(selected=SimpleNamespace(told={"one": [], "two": []})), {})
+    foretold = Recording(SimpleNamespace(selected=SimpleNamespace(told={"one": [], "two": []})))
     plugins = SimpleNamespace(get_plugin=lambda _: SimpleNamespace(queue=Queue()))
     session = SimpleNamespace(config=SimpleNamespace(pluginmanager=plugins), Interrupted=pytest.Session.Interrupted)
     loop = foretold.pytest_runtestloop(session)
@@ -169,3 +169,19 @@ def test_all_are_given_if_a_failure_ends_the_run_and_none_if_the_user_does(end, 
     with pytest.raises(type(end)):
         loop.throw(end)
     assert told == given
+
+
+def test_a_process_finds_a_case_only_when_it_judges_it(checkout):
+    checkout.add_plugin(
+        "finds",
+        "import doubles\n"
+        "from cts.run import collection\n"
+        "real = collection.named_case\n"
+        "def named_case(casebook, id_):\n"
+        "    doubles.log(f'find {id_}')\n"
+        "    return real(casebook, id_)\n"
+        "collection.named_case = named_case\n",
+    )
+    checkout.run("cts", "-n", "1", "--no-known-failures", behaviours=BEHAVIOURS)
+    events = [event for line in checkout.log() if (event := line.partition(" ")[2]).startswith(("find", "run"))]
+    assert events[:4] == ["find copying[number:n0]", "run copying[number:n0]", "find copying[number:n2]", "run copying[number:n2]"]

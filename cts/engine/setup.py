@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -85,6 +86,16 @@ class Prepared:
     findings: list[Finding]
 
 
+@cache
+def loaded_casebook(root: Path) -> Casebook:
+    """Return the casebook of a checkout, loaded once: processes that are forked from this one have it too.
+
+    Raises:
+        CasebookError: see ``load_casebook``.
+    """
+    return load_casebook(root)
+
+
 def prepare(invocation: Invocation) -> Prepared:
     """Set up a run, in the only process or in the one that hands out the cases.
 
@@ -101,7 +112,7 @@ def prepare(invocation: Invocation) -> Prepared:
     with ThreadPoolExecutor(1) as asking:
         # A driver answers in a separate process; read the casebook meanwhile.
         asked = asking.submit(checked_groups, options)
-        casebook = load_casebook(invocation.root)
+        casebook = loaded_casebook(invocation.root)
         named = check_named(casebook, invocation.request)
         listed = list_ids(casebook, invocation.directory / options["case_list"]) if options["case_list"] else None
         groups = asked.result()
@@ -132,8 +143,8 @@ def prepare(invocation: Invocation) -> Prepared:
     told: Told = {}
     if invocation.request.everything and invocation.request.alone and settings.tier != "full" and not invocation.selects_items:
         foreteller = Foreteller(settings.spec, settings.description, settings.front_end)
-        told, asked = foretold(plan.selection(casebook), foreteller)
-        plan = replace(plan, asked=asked)
+        told, ids = foretold(plan.selection(casebook), foreteller)
+        plan = replace(plan, asked=ids)
     selection = plan.selection(casebook)
     findings: list[Finding] = []
     run = Run(suite_version(), groups, reports, Selected(selection, told), tally, retried, findings, claim, invocation.resuming)

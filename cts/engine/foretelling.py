@@ -18,36 +18,27 @@ from cts.verdict.codes import Reason
 from cts.verdict.verdict import CaseResult
 from generators.casebook import Case
 
-Reasons = Mapping[str, Sequence[Reason | None]]
-"""For each family, why each of its cases is not supported, in the order of the selection; None if the device must be asked."""
+Told = Mapping[str, Sequence[tuple[Case, Reason]]]
+"""The cases of each family that are not supported, and why, in the order of the selection."""
 
 
-def foretold(selection: Selection, foreteller: Foreteller) -> Reasons:
-    """Return why cases of ``selection`` are not supported. One process computes this, and tells the others by ``marks``."""
-    return {family.name: tuple(map(foreteller.missing, selection.cases(family))) for family in selection.casebook}
+def foretold(selection: Selection, foreteller: Foreteller) -> tuple[Told, Mapping[str, tuple[str, ...]]]:
+    """Return the cases of ``selection`` that are known not to be supported, and the ids of all others by family. One process computes this,
+    and tells the others the ids."""
+    told: dict[str, list[tuple[Case, Reason]]] = {}
+    asked: dict[str, tuple[str, ...]] = {}
+    for family in selection.casebook:
+        reasons = [(case, foreteller.missing(case)) for case in selection.cases(family)]
+        told[family.name] = [(case, reason) for case, reason in reasons if reason is not None]
+        asked[family.name] = tuple(case.id for case, reason in reasons if reason is None)
+    return told, asked
 
 
-def marks(reasons: Reasons) -> Mapping[str, bytes]:
-    """Return, for each family, whether each of its cases is known not to be supported (1) or not (0)."""
-    return {name: bytes(reason is not None for reason in of_family) for name, of_family in reasons.items()}
-
-
-def results(selection: Selection, settings: Settings, cases: Sequence[Case], reasons: Sequence[Reason | None]) -> list[CaseResult]:
-    """Return the results of cases of one family that are not supported.
-
-    Args:
-        cases: these cases, in the order of the selection.
-        reasons: why each case of the family is not supported; None for the cases that are not among ``cases``.
-    """
-    begin = time.perf_counter()
-    found = list(_results(selection, settings, cases, reasons))
-    seconds = (time.perf_counter() - begin) / max(len(found), 1)
-    return [replace(result, seconds=seconds) for result in found]
-
-
-def _results(selection: Selection, settings: Settings, cases: Sequence[Case], reasons: Sequence[Reason | None]) -> Iterator[CaseResult]:
-    for case, reason in zip(cases, filter(None, reasons), strict=True):
+def results(selection: Selection, settings: Settings, told: Sequence[tuple[Case, Reason]]) -> Iterator[CaseResult]:
+    """Yield the results of cases that are not supported."""
+    for case, reason in told:
         judgement = not_supported(reason)
         for attempt in selection.attempts.left(case.id):
+            begin = time.perf_counter()
             result = result_of(case, judgement, settings.description, settings.front_end, settings.tier, attempt)
-            yield replace(result, unit=settings.unit)
+            yield replace(result, unit=settings.unit, seconds=time.perf_counter() - begin)

@@ -165,7 +165,7 @@ class Judging:
             yield SetAside(case.id, attempt, first=None, kept_back=True, group=self._group)
             return
         self._first.before(case)
-        effort = settings.effort(case, self._budget, foretold=self._selection.foretold is not None)
+        effort = settings.effort(case, self._budget, foretold=self._selection.asked is not None)
         result = judge(case, self._holder, settings.front_end, settings.tier, attempt, effort)
         aside = SetAside(case.id, attempt, tried(result, alone=False), group=self._group)
         if result.verdict in SET_ASIDE and not self._settles(result, case):

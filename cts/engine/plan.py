@@ -65,11 +65,10 @@ class Plan:
 
     Attributes:
         groups: the settings of each group of processes, which differ only in their devices.
-        extra_rows, named, listed, attempts, shard: see Selection.
+        extra_rows, named, listed, attempts, shard, asked: see Selection.
         proven: cases that passed in the run that this one resumes, with their seconds.
         reports: the report directory, or None.
         token: identifies the directory ``reports`` to other processes.
-        foretold: see Selection.
     """
 
     groups: tuple[Settings, ...]
@@ -81,7 +80,7 @@ class Plan:
     reports: Path | None
     token: str
     shard: Shard | None = None
-    foretold: Mapping[str, bytes] | None = None
+    asked: Mapping[str, tuple[str, ...]] | None = None
 
     @property
     def settings(self) -> Settings:
@@ -100,7 +99,7 @@ class Plan:
             self.attempts,
             settings.known.skips,
             self.shard,
-            self.foretold,
+            self.asked,
         )
 
 

@@ -6,6 +6,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from cts.devices.device import Finding
@@ -111,9 +112,13 @@ class Run:
 
     def nodeid(self, id_: str) -> str:
         """Return the node id of a case: its family's file, and its id."""
+        return f"{self._files[family_of(id_)]}::{id_}"
+
+    @cached_property
+    def _files(self) -> Mapping[str, str]:
+        """The file of each family, as node ids name it."""
         casebook = self.selected.selection.casebook
-        path = casebook.families[family_of(id_)].path
-        return f"{path.relative_to(casebook.root.parent).as_posix()}::{id_}"
+        return {family.name: family.path.relative_to(casebook.root.parent).as_posix() for family in casebook}
 
     def select(self, ids: Sequence[str]) -> None:
         """Set what the run judges: these cases and blocks, and the cases that need no item."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
+from cts.engine.foretelling import Told
 from cts.engine.selection import Selection
-from generators.casebook import Case, Family
+from generators.casebook import Family
 from generators.casebook.blocks import Block, block_cases
 from generators.casebook.ids import family_of
 from generators.casebook.tiers import labels_of
@@ -23,9 +25,11 @@ class Selected:
 
     Attributes:
         selection: the selection of the run.
+        told: the cases that have no item, because the device is known not to support them, and why.
     """
 
     selection: Selection
+    told: Told = field(default_factory=dict)
 
     def count(self, name: str) -> int:
         """Return how many judgements of a case or a block, by id or name, are still to be made."""
@@ -55,24 +59,13 @@ class Selected:
 
     @cached_property
     def foretold(self) -> tuple[str, ...]:
-        """The ids of the cases that have no item, because the device is known not to support them."""
-        return tuple(case.id for cases in self.told.values() for case in cases)
-
-    @property
-    def told(self) -> Mapping[str, list[Case]]:
-        """The cases of ``foretold``, by family."""
-        return {name: foretold for name, (_, foretold) in (self._divided or {}).items()}
+        """The ids of the cases of ``told``."""
+        return tuple(case.id for cases in self.told.values() for case, _ in cases)
 
     @property
     def asked(self) -> tuple[str, ...] | None:
         """The ids of all other cases, in the order of the families; None if nothing is known before the device is asked."""
-        return None if self._divided is None else tuple(case.id for asked, _ in self._divided.values() for case in asked)
-
-    @cached_property
-    def _divided(self) -> Mapping[str, tuple[list[Case], list[Case]]] | None:
-        if self.selection.foretold is None:
-            return None
-        return {family.name: self.selection.divided(family) for family in self.selection.casebook}
+        return None if self.selection.asked is None else tuple(chain.from_iterable(self.selection.asked.values()))
 
     @cached_property
     def _blocks(self) -> Mapping[str, tuple[Family, Block]]:

@@ -15,7 +15,7 @@ from cts.engine.costs import read_costs
 from cts.engine.request import Request, SelectionError
 from cts.engine.shards import Part, Shard, blocks_of, part_of_ids, part_of_tier
 from cts.verdict.failure_lists import Expressions
-from generators.casebook import Case, Casebook, Family, Tier, expand, find_case
+from generators.casebook import Case, Casebook, Family, Tier, expand, find_case, named_case
 from generators.casebook.blocks import Block, block_cases
 from generators.digests import digest
 from generators.errors import CasebookError
@@ -36,8 +36,7 @@ class Selection:
         attempts: the remaining judgements; a case without any is left out.
         skips: known failures whose cases are left out.
         shard: the part of the cases to judge; None for all.
-        foretold: family -> for each of its cases, in order, 1 if it needs no item because the device does not support it, else 0; None if
-            every case needs an item.
+        asked: family -> ids of its cases, in order, without those that the device is known not to support; None if nothing is known.
     """
 
     casebook: Casebook
@@ -48,7 +47,7 @@ class Selection:
     attempts: Attempts = field(default_factory=Attempts)
     skips: tuple[Expressions, ...] = ()
     shard: Shard | None = None
-    foretold: Mapping[str, bytes] | None = None
+    asked: Mapping[str, tuple[str, ...]] | None = None
 
     @property
     def files(self) -> list[Path]:
@@ -72,20 +71,12 @@ class Selection:
         else:
             ids = self._ids(family)
             cases = iter(
-                expand(family, self.tier, self.extra_rows, wanted) if ids is None else (find_case(self.casebook, id_) for id_ in ids)
+                expand(family, self.tier, self.extra_rows, wanted) if ids is None else (named_case(self.casebook, id_) for id_ in ids)
             )
             if part is not None:
                 mine = part.ids.get(family.name, frozenset())
                 cases = (case for case in cases if case.id in mine)
         return self.left(cases)
-
-    def divided(self, family: Family) -> tuple[list[Case], list[Case]]:
-        """Return the cases of ``cases`` in two lists: cases for the device, and cases that are known not to be supported."""
-        cases = list(self.cases(family))
-        if self.foretold is None:
-            return cases, []
-        marked = list(zip(cases, self.foretold[family.name], strict=True))
-        return [case for case, mark in marked if not mark], [case for case, mark in marked if mark]
 
     def left(self, cases: Iterable[Case]) -> Iterator[Case]:
         """Return the cases that must be judged and have not had all attempts."""

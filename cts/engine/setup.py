@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +19,7 @@ from cts.devices.spec import DeviceSpec
 from cts.engine.alone import Alone
 from cts.engine.attempts import Attempts, by_id
 from cts.engine.control import proven_by
-from cts.engine.foretelling import Reasons, foretold, marks
+from cts.engine.foretelling import Told, foretold
 from cts.engine.groups import checked_groups, group_of
 from cts.engine.judging import Judging
 from cts.engine.memory import keep_memory
@@ -75,7 +76,6 @@ class Prepared:
 
     Attributes:
         plan: what other processes need.
-        reasons: why cases are not supported; None if the device must be asked for each case.
         findings: the list of the run's findings.
     """
 
@@ -83,8 +83,17 @@ class Prepared:
     plan: Plan
     selection: Selection
     alone: Alone
-    reasons: Reasons | None
     findings: list[Finding]
+
+
+@cache
+def loaded_casebook(root: Path) -> Casebook:
+    """Return the casebook of a checkout, loaded once: processes that are forked from this one have it too.
+
+    Raises:
+        CasebookError: see ``load_casebook``.
+    """
+    return load_casebook(root)
 
 
 def prepare(invocation: Invocation) -> Prepared:
@@ -103,7 +112,7 @@ def prepare(invocation: Invocation) -> Prepared:
     with ThreadPoolExecutor(1) as asking:
         # A driver answers in a separate process; read the casebook meanwhile.
         asked = asking.submit(checked_groups, options)
-        casebook = load_casebook(invocation.root)
+        casebook = loaded_casebook(invocation.root)
         named = check_named(casebook, invocation.request)
         listed = list_ids(casebook, invocation.directory / options["case_list"]) if options["case_list"] else None
         groups = asked.result()
@@ -131,16 +140,16 @@ def prepare(invocation: Invocation) -> Prepared:
         tally.add(digest)
     proven = proven_by(before, casebook)
     plan = Plan(groups, rows, named, listed, Attempts(settings.repeat, by_id(before)), proven, reports, token(reports), shard)
-    reasons = None
+    told: Told = {}
     if invocation.request.everything and invocation.request.alone and settings.tier != "full" and not invocation.selects_items:
         foreteller = Foreteller(settings.spec, settings.description, settings.front_end)
-        reasons = foretold(plan.selection(casebook), foreteller)
-        plan = replace(plan, foretold=marks(reasons))
+        told, ids = foretold(plan.selection(casebook), foreteller)
+        plan = replace(plan, asked=ids)
     selection = plan.selection(casebook)
     findings: list[Finding] = []
-    run = Run(suite_version(), groups, reports, Selected(selection), tally, retried, findings, claim, invocation.resuming)
+    run = Run(suite_version(), groups, reports, Selected(selection, told), tally, retried, findings, claim, invocation.resuming)
     alone = Alone(casebook, [(group, open_holder(group, findings)) for group in groups], run.journal, findings, proven)
-    return Prepared(run, plan, selection, alone, reasons, findings)
+    return Prepared(run, plan, selection, alone, findings)
 
 
 def _with_known_failures(invocation: Invocation, casebook: Casebook, groups: Sequence[Settings]) -> tuple[Settings, ...]:

@@ -57,10 +57,11 @@ def encode(result: CaseResult) -> bytes:
     If that is not enough, it loses the ends of its messages, then its last failures, then all of them.
     """
     line = encode_object(_record(result))
-    for shorter in _shortened(result):
-        if len(line) <= MOST_WRITTEN:
-            break
-        line = encode_object(_record(shorter))
+    if len(line) > MOST_WRITTEN:
+        for shorter in _shortened(result):
+            line = encode_object(_record(shorter))
+            if len(line) <= MOST_WRITTEN:
+                break
     return line
 
 

@@ -12,7 +12,7 @@ import pytest
 from cts.engine.case_words import has_default
 from cts.engine.keyword_expression import named, parse_expression
 from cts.engine.selection import Selection
-from generators.casebook import Case, Family
+from generators.casebook import Case, Family, named_case
 from generators.casebook.blocks import Block, block_cases
 from generators.errors import CtsError
 
@@ -48,8 +48,10 @@ class CasesFile(pytest.File):
                     yield self._item(block.name, enumerate_block=partial(self._left, block))
                 return
             above = [node.name for node in self.listchain() if not isinstance(node, pytest.Session) and node.parent != self.session]
-            cases = selection.divided(family)[0] if selection.foretold is not None else named(selection, family, words, above)
-            yield from (self._item(case.id, case=case) for case in cases)
+            if selection.asked is not None:
+                yield from (self._item(id_, find=partial(named_case, selection.casebook, id_)) for id_ in selection.asked[family.name])
+            else:
+                yield from (self._item(case.id, find=partial(_known, case)) for case in named(selection, family, words, above))
         except CtsError as error:
             # The message says what to do; a traceback through the suite's code does not help the user.
             raise self.CollectError(str(error)) from error
@@ -61,6 +63,10 @@ class CasesFile(pytest.File):
 
     def _left(self, block: Block) -> Iterator[Case]:
         return self.selection.left(block_cases(self.family, block))
+
+
+def _known(case: Case) -> Case:
+    return case
 
 
 def cases_file(parent: pytest.Collector, path: Path, family: Family, selection: Selection) -> CasesFile:
@@ -76,26 +82,37 @@ class CasesItem(pytest.Item):
     The plugin judges an item whole: there are no fixtures, and no set-up or tear-down phases.
 
     Args:
-        case: the case; None for a block.
+        find: finds the case, when it is needed; None for a block.
         enumerate_block: returns the cases of the block that are still to be judged.
     """
 
-    def __init__(self, *, case: Case | None = None, enumerate_block: Callable[[], Iterator[Case]] | None = None, **keywords: Any) -> None:
+    def __init__(
+        self, *, find: Callable[[], Case] | None = None, enumerate_block: Callable[[], Iterator[Case]] | None = None, **keywords: Any
+    ) -> None:
         super().__init__(**keywords)
-        self.case = case
+        self._find = find
         self._enumerate_block = enumerate_block
         # Ids leave defaults out, so pytest needs them as keywords.
-        if case is not None and ":" in (words := self.config.option.keyword):
+        if ":" in (words := self.config.option.keyword) and (case := self.case) is not None:
             self.extra_keyword_matches.update(word for word in parse_expression(words).words if has_default(case, word))
+
+    @property
+    def case(self) -> Case | None:
+        """The case; None for a block.
+
+        Raises:
+            CasebookError: see ``named_case``.
+        """
+        return None if self._find is None else self._find()
 
     def cases(self) -> Iterator[Case]:
         """Return the cases to judge.
 
         Raises:
-            CasebookError: see ``block_cases``.
+            CasebookError: see ``named_case`` and ``block_cases``.
         """
-        if self.case is not None:
-            return iter((self.case,))
+        if (case := self.case) is not None:
+            return iter((case,))
         assert self._enumerate_block is not None, "an item has a case or a block"
         return self._enumerate_block()
 

@@ -55,7 +55,7 @@ class ItemJudging:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Put the most informative cases first if there is a time limit."""
         if self._worker.settings.limit is not None:
-            cases = {item: item.case for item in items if isinstance(item, CasesItem) and item.case is not None}
+            cases = {item: case for item in items if isinstance(item, CasesItem) and (case := item.case) is not None}
             of_cases = list(cases)
             ordered = [of_cases[number] for number in in_covering_order(list(cases.values()))]
             items[:] = [*ordered, *(item for item in items if item not in cases)]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
+from queue import Queue
 from typing import Any
 
 import pytest
 
 from cts.devices.device import DeviceUnavailable
 from cts.engine.alone import Alone
-from cts.engine.foretelling import Reasons, results
+from cts.engine.foretelling import results
 from cts.engine.judging import Judged
 from cts.engine.neighbours import Claim, Neighbours
 from cts.engine.plan import Plan, plan_to_bytes
@@ -23,20 +26,41 @@ from cts.journal.strict_json import parse
 from cts.run import FINDINGS, PLAN
 from cts.run.reports import contents, ended_without_journal, verdict_report
 from cts.verdict.verdict import ENDED_WELL
-from generators.casebook import Case
+
+
+class Meanwhile:
+    """The queue of pytest-xdist's loop. While no worker has said anything, the process does other work, in small steps.
+
+    Args:
+        said: the queue of what the workers say.
+        steps: does one step of the other work at each turn.
+    """
+
+    def __init__(self, said: Queue[Any], steps: Iterator[object]) -> None:
+        self._said = said
+        self._steps = steps
+        self.put = said.put
+
+    def get(self, timeout: float | None = None) -> Any:
+        """Return what a worker said, after as many steps as there is time for.
+
+        Raises:
+            Empty: there are no steps left, and no worker has said anything for ``timeout`` seconds.
+        """
+        while self._said.empty():
+            if next(self._steps, None) is None:
+                break
+        return self._said.get(timeout=timeout)
 
 
 class Foretold:
-    """Gives the verdicts that are known without the device: some before there are workers, and the others while these start.
-
-    Args:
-        reasons: why cases are not supported.
+    """Gives the verdicts that are known without the device: those of one family before there are workers, and the others whenever no
+    worker has anything to say. A run without workers gives all of them before it judges.
     """
 
-    def __init__(self, run: Run, reasons: Reasons) -> None:
+    def __init__(self, run: Run) -> None:
         self._run = run
-        self._reasons = reasons
-        self._left: dict[str, list[Case]] = dict(run.selected.told)
+        self._left = dict(run.selected.told)
         self._has_begun = False
         self._ended: KeyboardInterrupt | None = None
 
@@ -45,7 +69,7 @@ class Foretold:
         """Give the verdicts of one family before pytest-xdist starts its processes; the verdicts of all families would delay them."""
         first = next((name for name, cases in self._left.items() if cases), None)
         if first is not None:
-            self._tell(config, first)
+            deque(self._told(config, first), maxlen=0)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionstart(self) -> Iterator[None]:
@@ -57,25 +81,35 @@ class Foretold:
                 raise
             self._ended = error
 
-    @pytest.hookimpl(wrapper=True)
+    @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
         if self._ended is not None:
             raise self._ended
-        for name in list(self._left):
-            self._tell(session.config, name)
-        return (yield)
+        told = (report for name in list(self._left) for report in self._told(session.config, name))
+        controller = session.config.pluginmanager.get_plugin("dsession")
+        if controller is None:
+            deque(told, maxlen=0)
+            return (yield)
+        controller.queue = Meanwhile(controller.queue, told)
+        try:
+            result = yield
+        except session.Interrupted:
+            # The user's -x, for example, concerns cases that run. These verdicts are certain.
+            deque(told, maxlen=0)
+            raise
+        deque(told, maxlen=0)
+        return result
 
-    def _tell(self, config: pytest.Config, name: str) -> None:
-        """Give the verdicts of the cases of one family."""
-        run, cases = self._run, self._left.pop(name)
+    def _told(self, config: pytest.Config, name: str) -> Iterator[pytest.TestReport]:
+        """Give the verdicts of the cases of one family, one at each turn: if the run is ended here, its counts agree with its journal."""
+        run, told = self._run, self._left.pop(name)
         self._has_begun = True
-        start = time.time()
-        for result in results(run.selected.selection, run.settings, cases, self._reasons[name]):
-            # One by one: if the run is ended here, its counts agree with its journal.
+        for result in results(run.selected.selection, run.settings, told):
             with ended_without_journal():
                 run.keep(encode(result))
-            report = verdict_report(run.nodeid(result.id), Judged(result, start), run.settings.passing)
+            report = verdict_report(run.nodeid(result.id), Judged(result, time.time()), run.settings.passing)
             config.hook.pytest_runtest_logreport(report=report)
+            yield report
 
 
 class Workers:
@@ -91,7 +125,9 @@ class Workers:
 
     @cached_property
     def _plan(self) -> bytes:
-        return plan_to_bytes(self._made)
+        # If the items are known, no other process needs what selected them.
+        made = self._made
+        return plan_to_bytes(made if made.asked is None else replace(made, named={}, listed=None))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

@@ -22,6 +22,7 @@ from cts.exit_codes import BAD_INPUT
 from cts.output import CLOSED, MOST_CHARACTERS, GuardedOutput, commands_stopped, complain, guarded, unwritable
 from cts.printable import printable_line
 from cts.run import PLAN
+from cts.run.forking import Forking, can_fork
 from cts.signals import ending, ignore
 from generators.errors import CtsError
 
@@ -153,6 +154,8 @@ def _configure(config: pytest.Config) -> None:
     if request.alone:
         # Hypothesis' plugin has nothing to do for cases, but its summary takes a second to import all of Hypothesis.
         config.pluginmanager.unregister(name="hypothesispytest")
+    if _controls(config) and can_fork():
+        config.pluginmanager.register(Forking(root), "cts-forking")
     with all_kept():
         _start(config, request, options)
 
@@ -184,8 +187,8 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
     run = prepared.run
     register(Overview(run), "cts-overview")
     register(Workers(run, prepared.alone, prepared.plan), "cts-workers")
-    if prepared.reasons is not None:
-        register(Foretold(run, prepared.reasons), "cts-foretold")
+    if run.selected.asked is not None:
+        register(Foretold(run), "cts-foretold")
     if controls:
         check_sendable(config.invocation_params.args)
     else:
@@ -199,13 +202,12 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
 def _join(config: pytest.Config, worker_input: Mapping[str, Any]) -> None:
     """Set up a worker of pytest-xdist."""
     from cts.engine.plan import plan_from_bytes
-    from cts.engine.setup import worker
+    from cts.engine.setup import loaded_casebook, worker
     from cts.run.judging import ItemJudging
-    from generators.casebook import load_casebook
 
     ignore()
     root = suite_root(config.rootpath)
     plan = plan_from_bytes(worker_input[PLAN])
     place = worker_input["workerid"], worker_input["workercount"]
-    judges = worker(plan, plan.selection(load_casebook(root)), [], place, bool(config.getoption("maxfail")))
+    judges = worker(plan, plan.selection(loaded_casebook(root)), [], place, bool(config.getoption("maxfail")))
     config.pluginmanager.register(ItemJudging(root, judges), "cts-judging")

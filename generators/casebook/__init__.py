@@ -1,6 +1,6 @@
 """From YAML to cases: families, parameters, constraints, tiers and stable ids. docs/casebook.md documents the files."""
 
-from generators.casebook.book import Casebook, find_case, load_case, load_casebook
+from generators.casebook.book import Casebook, find_case, load_case, load_casebook, named_case
 from generators.casebook.builders import CaseKind
 from generators.casebook.cases import BuiltCase, Case, build, build_conversion, build_module, build_query, expand, full_ids
 from generators.casebook.covers import Cover
@@ -35,4 +35,5 @@ __all__ = [
     "load_family",
     "load_positions",
     "load_requirements",
+    "named_case",
 ]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from queue import Empty, Queue
+from types import SimpleNamespace
 
 import pytest
 
+from cts.run.main_process import Foretold, Meanwhile
 from tests.plugin.conftest import SMOKE
 from tests.suite import REPOSITORY
 
@@ -127,3 +130,58 @@ def test_an_end_while_they_are_reported_counts_what_the_journal_has(checkout):
     assert len(checkout.results()) in (1, 2)
     assert f"STOPPED after {len(checkout.results())} of 8 cases" in done.stdout or "STOPPED after 1 of 8 cases" in done.stdout
     assert json.loads((checkout.root / "out" / "meta.json").read_text())["selected"] == 8
+
+
+def test_the_others_are_given_while_no_worker_says_anything():
+    said: Queue[str] = Queue()
+    done: list[int] = []
+
+    def steps():
+        for number in range(4):
+            done.append(number)
+            if number == 1:
+                said.put("a report")
+            yield number + 1
+
+    meanwhile = Meanwhile(said, steps())
+    assert (meanwhile.get(), done) == ("a report", [0, 1])
+    meanwhile.put("another report")
+    assert (meanwhile.get(), done) == ("another report", [0, 1])
+    with pytest.raises(Empty):
+        meanwhile.get(timeout=0)
+    assert done == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(("end", "given"), [(pytest.Session.Interrupted("1 failure, -x"), ["one", "two"]), (KeyboardInterrupt(), [])])
+def test_all_are_given_if_a_failure_ends_the_run_and_none_if_the_user_does(end, given):
+    told: list[str] = []
+
+    class Recording(Foretold):
+        def _told(self, config, name):
+            told.append(name)
+            yield name
+
+    foretold = Recording(SimpleNamespace(selected=SimpleNamespace(told={"one": [], "two": []})))
+    plugins = SimpleNamespace(get_plugin=lambda _: SimpleNamespace(queue=Queue()))
+    session = SimpleNamespace(config=SimpleNamespace(pluginmanager=plugins), Interrupted=pytest.Session.Interrupted)
+    loop = foretold.pytest_runtestloop(session)
+    next(loop)
+    with pytest.raises(type(end)):
+        loop.throw(end)
+    assert told == given
+
+
+def test_a_process_finds_a_case_only_when_it_judges_it(checkout):
+    checkout.add_plugin(
+        "finds",
+        "import doubles\n"
+        "from cts.run import collection\n"
+        "real = collection.named_case\n"
+        "def named_case(casebook, id_):\n"
+        "    doubles.log(f'find {id_}')\n"
+        "    return real(casebook, id_)\n"
+        "collection.named_case = named_case\n",
+    )
+    checkout.run("cts", "-n", "1", "--no-known-failures", behaviours=BEHAVIOURS)
+    events = [event for line in checkout.log() if (event := line.partition(" ")[2]).startswith(("find", "run"))]
+    assert events[:4] == ["find copying[number:n0]", "run copying[number:n0]", "find copying[number:n2]", "run copying[number:n2]"]

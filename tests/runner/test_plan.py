@@ -42,8 +42,8 @@ def settings(casebook: Casebook) -> Settings:
 
 def plan_of(settings: Settings, reports: Path = Path("reports")) -> Plan:
     attempts = Attempts(2, {"x": frozenset({1})})
-    proven, foretold = (("x", 0.5),), {"x": b"\x00\xff"}
-    return Plan((settings,), ("row",), {"a": ("a[b:c]",)}, None, attempts, proven, reports, "token", Shard(1, 2), foretold)
+    proven, asked = (("x", 0.5),), {"x": ("x[y:z]",)}
+    return Plan((settings,), ("row",), {"a": ("a[b:c]",)}, None, attempts, proven, reports, "token", Shard(1, 2), asked)
 
 
 def test_a_worker_gets_the_plan_that_was_made(settings):

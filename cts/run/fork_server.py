@@ -1,0 +1,100 @@
+"""A process that has loaded what every worker needs, and forks the workers of pytest-xdist: ``python -m cts.run.fork_server FD ROOT``.
+
+It has one thread, so a fork copies nothing half done. It listens on the socket FD, loads the cases below ROOT, and ends when its input
+ends: when the process that started it is gone.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from cts.engine.garbage import all_kept
+from cts.run.fork_client import STREAMS, is_own
+from generators.errors import CtsError
+
+_LOADED = ("cts.run.judging", "cts.engine.plan", "cts.engine.setup", "execnet.gateway_base", "pytest")
+"""What workers import before they judge. Plugins of pytest are not among it: a worker imports them as any other run does."""
+
+_INPUT = 0
+_ENDING: dict[signal.Signals, Any] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
+
+
+def main() -> None:
+    """Run the program."""
+    listener = socket.socket(fileno=int(sys.argv[1]))
+    # Ctrl-C goes to all processes of a terminal. The process that started this one ends it.
+    handlers = {number: handler for number, handler in _ENDING.items() if signal.getsignal(number) is not signal.SIG_IGN}
+    for number in handlers:
+        signal.signal(number, signal.SIG_IGN)
+    _load(Path(sys.argv[2]))
+    # Nobody waits for the workers.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        ready, _, _ = select.select([_INPUT, listener.fileno()], [], [])
+        if _INPUT in ready:
+            return
+        connection, _ = listener.accept()
+        if is_own(connection):
+            _, streams, _, _ = socket.recv_fds(connection, 16, len(STREAMS))
+            if len(streams) == len(STREAMS) and os.fork() == 0:
+                listener.close()
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for number, handler in handlers.items():
+                    signal.signal(number, handler)
+                _become(connection, streams)
+                return
+            for stream in streams:
+                os.close(stream)
+        connection.close()
+
+
+def _load(root: Path) -> None:
+    """Load what every worker needs. A worker reports what is wrong with the cases, so nothing is said here."""
+    with all_kept():
+        for name in _LOADED:
+            import_module(name)
+        from cts.engine.setup import loaded_casebook
+
+        with suppress(CtsError):
+            loaded_casebook(root)
+    gc.collect()
+    gc.freeze()
+
+
+def _become(connection: socket.socket, streams: list[int]) -> None:
+    """Become a worker: do what ``python -u -c 'import sys;exec(eval(sys.stdin.readline()))'`` does on these streams."""
+    for stream, own in zip(streams, STREAMS, strict=True):
+        os.dup2(stream, own)
+        os.close(stream)
+    sys.stdin, sys.stdout, sys.stderr = open(0, closefd=False), open(1, "w", closefd=False), open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+    sys.argv = ["-c"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
+    connection.sendall(b"1")
+    exec(eval(sys.stdin.readline()), vars(sys.modules["__main__"]))
+
+
+def _end_with(connection: socket.socket) -> None:
+    """End this process when the other end of the connection ends: who kills that program means this worker."""
+    with suppress(OSError):
+        connection.recv(1)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""Workers of pytest-xdist are forked from one process that has loaded the suite."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from cts.run import fork_client
+from cts.run.forking import Forking
+from tests.plugin.conftest import SMOKE
+from tests.suite import REPOSITORY
+
+BOOTSTRAP = "import sys;exec(eval(sys.stdin.readline()))"
+SAYS = "import os, sys; print(os.getppid(), 'cts.run.judging' in sys.modules, sys.argv, flush=True); sys.stdin.readline()"
+
+
+class Spec:
+    """What pytest-xdist says about a worker."""
+
+    def __init__(self, **attributes: object) -> None:
+        self.__dict__.update({"popen": True, "python": None, "chdir": None, "via": None, "env": {}, **attributes})
+
+
+def client(name: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-I", "-S", fork_client.__file__, name, "-u", "-c", BOOTSTRAP]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process.stdin.write(f"{SAYS!r}\n")
+    process.stdin.flush()
+    return process
+
+
+@pytest.fixture
+def server():
+    server = Forking(REPOSITORY)
+    yield server
+    server.pytest_unconfigure()
+
+
+def name_of(server: Forking) -> str:
+    spec = Spec()
+    server.pytest_xdist_setupnodes([spec])
+    return spec.python.split()[-1]
+
+
+def test_a_worker_is_a_fork_that_has_loaded_the_suite(server):
+    with client(name_of(server)) as one, client(name_of(server)) as other:
+        first, second = one.stdout.readline().split(), other.stdout.readline().split()
+        assert first == second == [str(server.pid), "True", "['-c']"]
+        one.communicate("\n")
+        other.communicate("\n")
+    assert (one.returncode, other.returncode) == (0, 0)
+
+
+def test_without_a_server_a_worker_starts_by_itself():
+    with client("nobody") as worker:
+        assert worker.stdout.readline().split() == [str(os.getpid()), "False", "['-c']"]
+        worker.communicate("\n")
+
+
+def test_who_kills_the_program_kills_the_worker(server):
+    with client(name_of(server)) as worker:
+        worker.stdout.readline()
+        worker.kill()
+        assert worker.stdout.read() == ""
+
+
+def test_ctrl_c_does_not_end_the_program_before_the_worker(server):
+    with client(name_of(server)) as worker:
+        worker.stdout.readline()
+        worker.send_signal(signal.SIGINT)
+        worker.communicate("\n")
+    assert worker.returncode == 0
+
+
+def test_only_plain_processes_of_this_python_are_forked(server):
+    others = [Spec(popen=None), Spec(python="python3.12"), Spec(chdir="elsewhere"), Spec(via="proxy"), Spec(env={"A": "b"})]
+    before = [spec.python for spec in others]
+    server.pytest_xdist_setupnodes(others)
+    assert [spec.python for spec in others] == before
+
+
+def test_a_server_ends_with_the_process_that_started_it():
+    code = f"from pathlib import Path; from cts.run.forking import Forking; print(Forking(Path({str(REPOSITORY)!r})).pid, flush=True)"
+    pid = int(subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout)
+    descriptor = _opened(pid)
+    if descriptor is not None:
+        assert select.select([descriptor], [], [], 60)[0]
+        os.close(descriptor)
+
+
+def _opened(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None
+
+
+def test_another_user_gets_nothing(monkeypatch):
+    ours, theirs = socket.socketpair()
+    assert fork_client.is_own(ours)
+    user = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: user + 1)
+    assert not fork_client.is_own(theirs)
+
+
+def test_a_run_has_no_other_workers(checkout):
+    checkout.add_plugin(
+        "parents",
+        "import os, pathlib\nimport doubles\ndoubles.log('loaded below ' + pathlib.Path(f'/proc/{os.getppid()}/cmdline').read_text())\n",
+    )
+    done = checkout.run("cts", "-n", "2", "--report-dir", "out")
+    parents = [line for line in checkout.log() if "loaded below" in line]
+    assert (len(parents), len([line for line in parents if "cts.run.fork_server" in line])) == (3, 2)
+    assert set(checkout.results()) == SMOKE
+    assert "warning" not in done.stdout

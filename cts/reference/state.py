@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -199,7 +200,8 @@ class State:
             GeneratorError: the specification leaves a range of values.
         """
         if isinstance(value, Operand):
-            return np.full(len(self.instances), self.operand(value), np.uint64)
+            count = len(self.instances)
+            return (_few if count <= _FEW else _alike)(self.operand(value), count)
         if value.name in self.matrices:
             raise GeneratorError(Rule.VALUE_RANGE, f"{value.name} has a range of values, but one value is needed; use exact data")
         return self.scalars[value.name]
@@ -231,6 +233,19 @@ class State:
         instances = self.scope_instances
         workgroup = instances // self.program.subgroups if self.program.scope is Scope.SUBGROUP else instances
         return np.asarray(workgroup * memory.array.bytes)
+
+
+def _alike(number: int, count: int) -> np.ndarray:
+    """Return ``count`` equal numbers, uint64; read-only."""
+    found = np.full(count, number, np.uint64)
+    found.setflags(write=False)
+    return found
+
+
+_FEW = 1024
+"""The number of instances up to which the values of operands are kept."""
+
+_few = lru_cache(maxsize=256)(_alike)
 
 
 Perform = Callable[[State, Operation], None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -44,11 +45,12 @@ def element_offsets(
         )
     if bounded and (message := leaving(array, component, shape, first, stride, layout)):
         raise GeneratorError(Rule.OUT_OF_BOUNDS, message)
-    lines, length = _lines(shape, layout)
-    starts = np.array(first, np.int64)[:, None] * array.pointee.bytes + array.start
-    if lines > 1:
-        starts = starts + np.arange(lines, dtype=np.int64) * (np.array(stride, np.int64)[:, None] * array.stride_bytes)
-    offsets = starts[:, :, None] + np.arange(length, dtype=np.int64) * component.bytes
+    starts = (np.array(first, np.int64) * array.pointee.bytes + array.start)[:, None, None]
+    # The stride of a single line has no effect, and may have any value.
+    has_lines = _lines(shape, layout)[0] > 1
+    each = [_of_matrix(shape, layout, component.bytes, one * array.stride_bytes if has_lines else 0) for one in stride]
+    is_same = all(one is each[0] for one in each)
+    offsets = starts + (each[0] if each and is_same else np.array(each, np.int64).reshape(-1, *shape))
     if bounded and array.inner is not None:
         size, pitch = array.pointee.bytes, array.inner.pitch * array.pointee.bytes
         begin = (offsets[:, :1, :1] - array.start) // pitch * pitch + array.inner.head * size
@@ -57,7 +59,25 @@ def element_offsets(
             raise GeneratorError(
                 Rule.INNER_ARRAY, f"a matrix leaves the inner array of {array.name} that its pointer leads to; make inner arrays longer"
             )
-    return offsets if layout is Layout.ROW_MAJOR else np.ascontiguousarray(offsets.transpose(0, 2, 1))
+    return offsets
+
+
+def _of_matrix(shape: tuple[int, int], layout: Layout, size: int, line: int) -> np.ndarray:
+    """Return the offset of every element from the first one, int64, (rows, columns), for elements of ``size`` bytes in lines that begin
+    ``line`` bytes apart."""
+    return (_kept if shape[0] * shape[1] <= _SMALL else _computed)(shape, layout, size, line)
+
+
+def _computed(shape: tuple[int, int], layout: Layout, size: int, line: int) -> np.ndarray:
+    by_row, by_column = (line, size) if layout is Layout.ROW_MAJOR else (size, line)
+    rows, columns = (np.arange(count, dtype=np.int64) for count in shape)
+    return np.asarray(rows[:, None] * by_row + columns * by_column)
+
+
+_SMALL = 1 << 12
+"""The number of elements of a matrix whose offsets are kept."""
+
+_kept = lru_cache(maxsize=256)(_computed)
 
 
 def leaving(

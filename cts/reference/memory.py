@@ -297,13 +297,14 @@ def buffer(array: Array, data: np.ndarray | None) -> Memory:
     Raises:
         GeneratorError: the data are missing or of the wrong size.
     """
+    size = array.bytes
     if array.role == "output":
-        return Memory(array, 1, np.zeros(array.bytes, np.uint8), np.zeros(array.bytes, np.uint8))
-    if data is None or data.dtype != np.uint8 or data.shape != (array.bytes,):
-        raise GeneratorError(Rule.DATA_SIZE, f"array {array.name} needs data of {array.bytes} bytes (uint8, one dimension)")
+        return Memory(array, 1, np.zeros(size, np.uint8), np.zeros(size, np.uint8))
+    if data is None or data.dtype != np.uint8 or data.shape != (size,):
+        raise GeneratorError(Rule.DATA_SIZE, f"array {array.name} needs data of {size} bytes (uint8, one dimension)")
     if array.role == "input":
         return Memory(array, 1, data, None)
-    return Memory(array, 1, data.copy(), np.full(array.bytes, INITIAL, np.uint8))
+    return Memory(array, 1, data.copy(), np.full(size, INITIAL, np.uint8))
 
 
 def workgroup_memory(array: Array, workgroups: int) -> Memory:

@@ -3,6 +3,11 @@ Vulkan's bounds."""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
 import numpy as np
 
 from cts.reference.scalar_ranges import bounded, chosen, combined, has_range
@@ -76,12 +81,27 @@ def _built_in(state: State, which: language.BuiltInName) -> np.ndarray | int | N
 def numbers(bits: np.ndarray, component: ComponentType) -> np.ndarray:
     """Return the numbers that uint64 bits represent: float64 for floats, and for integers their own dtype, whose arithmetic wraps as the
     specification says (facts.md C8)."""
-    return formats.values(bits.astype(component.bits_dtype), component)
+    return formats.values(bits.astype(component.bits_dtype), component) if component.is_float else bits.astype(component.dtype)
 
 
 def bits_of(values: np.ndarray, component: ComponentType) -> np.ndarray:
     """Return the bits, uint64, of numbers that are exact in the component type."""
+    if values.dtype == component.dtype:
+        return values.view(component.bits_dtype).astype(np.uint64)
     return formats.encode(component, values).astype(np.uint64)
+
+
+_DIRECT: Mapping[language.ScalarOperator, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        "add": operator.add,
+        "subtract": operator.sub,
+        "multiply": operator.mul,
+        "and": operator.and_,
+        "or": operator.or_,
+        "xor": operator.xor,
+    }
+)
+"""The operators that are defined for all operands."""
 
 
 @evaluates(language.ScalarArithmetic)
@@ -100,22 +120,12 @@ def scalar_arithmetic(state: State, operation: language.ScalarArithmetic) -> Non
     left, right = (numbers(state.scalar(value), component) for value in (operation.left, operation.right))
     with np.errstate(over="ignore"):
         match operation.operator:
-            case "add":
-                result = left + right
-            case "subtract":
-                result = left - right
-            case "multiply":
-                result = left * right
-            case "and":
-                result = left & right
-            case "or":
-                result = left | right
-            case "xor":
-                result = left ^ right
-            case "shift_left" | "shift_right" as operator:
+            case each if each in _DIRECT:
+                result = _DIRECT[each](left, right)
+            case "shift_left" | "shift_right" as shift:
                 if (right.astype(np.int64) < 0).any() or (right.astype(np.int64) >= component.bits).any():
                     raise GeneratorError(Rule.SHIFT, f"{name} shifts {component} by its width or more, which is undefined")
-                result = left << right if operator == "shift_left" else left >> right
+                result = left << right if shift == "shift_left" else left >> right
             case _ if not right.all():
                 raise GeneratorError(Rule.DIVISION_BY_ZERO, f"{name} divides by 0, which is undefined; give another divisor")
             case "divide":

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -95,17 +96,21 @@ class State:
         everyone = len(positions) == len(self.instances)
         matrices = self.matrices if everyone else {name: select(value, positions) for name, value in self.matrices.items()}
         scalars = self.scalars if everyone else {name: value[positions] for name, value in self.scalars.items()}
-        return replace(
-            self,
-            instances=self.instances[positions],
-            outside=self,
-            matrices=dict(matrices),
-            scalars=dict(scalars),
-            variables=dict(self.variables) if everyone else {name: selected(tree, positions) for name, tree in self.variables.items()},
-            aggregates=dict(self.aggregates) if everyone else {name: selected(tree, positions) for name, tree in self.aggregates.items()},
-            owners=None if self.owners is None else self.owners[positions],
-            invocations=self.invocations if everyone else self._invocations_of(positions),
-        )
+        part = self._same()
+        part.instances = self.instances[positions]
+        part.outside = self
+        part.matrices, part.scalars = dict(matrices), dict(scalars)
+        part.variables = dict(self.variables) if everyone else {name: selected(tree, positions) for name, tree in self.variables.items()}
+        part.aggregates = dict(self.aggregates) if everyone else {name: selected(tree, positions) for name, tree in self.aggregates.items()}
+        part.owners = None if self.owners is None else self.owners[positions]
+        part.invocations = self.invocations if everyone else self._invocations_of(positions)
+        return part
+
+    def _same(self) -> State:
+        """Return a state with the same fields; the constructor takes several times as long."""
+        same = object.__new__(type(self))
+        vars(same).update(vars(self))
+        return same
 
     def _invocations_of(self, positions: np.ndarray) -> State | None:
         """Return the values that the invocations of some instances have computed."""
@@ -148,19 +153,12 @@ class State:
             owners: indices of the scope instances to which they belong; None if the lanes do not depend on them.
             scalars, aggregates: values that the lanes have.
         """
-        return replace(
-            self,
-            instances=lanes,
-            activation=Activation(),
-            outside=None,
-            matrices={},
-            scalars=dict(scalars),
-            variables={},
-            aggregates=dict(aggregates),
-            owners=owners,
-            invocations=None,
-            blocks={},
-        )
+        apart = self._same()
+        apart.instances, apart.owners = lanes, owners
+        apart.activation, apart.outside, apart.invocations = Activation(), None, None
+        apart.matrices, apart.scalars = {}, dict(scalars)
+        apart.variables, apart.aggregates, apart.blocks = {}, dict(aggregates), {}
+        return apart
 
     def narrow(self, positions: np.ndarray) -> None:
         """Continue with only some of the executing instances."""
@@ -202,8 +200,9 @@ class State:
             GeneratorError: the specification leaves a range of values.
         """
         if isinstance(value, Operand):
-            return np.full(len(self.instances), self.operand(value), np.uint64)
-        if self.has_range(value):
+            count = len(self.instances)
+            return (_few if count <= _FEW else _alike)(self.operand(value), count)
+        if value.name in self.matrices:
             raise GeneratorError(Rule.VALUE_RANGE, f"{value.name} has a range of values, but one value is needed; use exact data")
         return self.scalars[value.name]
 
@@ -234,6 +233,19 @@ class State:
         instances = self.scope_instances
         workgroup = instances // self.program.subgroups if self.program.scope is Scope.SUBGROUP else instances
         return np.asarray(workgroup * memory.array.bytes)
+
+
+def _alike(number: int, count: int) -> np.ndarray:
+    """Return ``count`` equal numbers, uint64; read-only."""
+    found = np.full(count, number, np.uint64)
+    found.setflags(write=False)
+    return found
+
+
+_FEW = 1024
+"""The number of instances up to which the values of operands are kept."""
+
+_few = lru_cache(maxsize=256)(_alike)
 
 
 Perform = Callable[[State, Operation], None]

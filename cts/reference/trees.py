@@ -64,7 +64,9 @@ def replaced(old: Tree | None, positions: np.ndarray, new: Tree | None, count: i
         length = max(len(tree) for tree in (old, new) if isinstance(tree, tuple))
         pairs = zip(_parts(old, length), _parts(new, length), strict=True)
         return tuple(replaced(before, positions, after, count) for before, after in pairs)
-    rest = np.setdiff1d(np.arange(count), positions)
+    others = np.ones(count, bool)
+    others[positions] = False
+    rest = np.flatnonzero(others)
     pieces: list[tuple[np.ndarray, MatrixValue | np.ndarray]] = []
     for where, tree in ((positions, new), (rest, selected(old, rest))):
         if isinstance(tree, Partial):

@@ -255,7 +255,10 @@ def transposed(value: MatrixValue) -> MatrixValue:
 
 def _each_array(value: SomeHolder, change: Callable[[np.ndarray], np.ndarray]) -> SomeHolder:
     """Return the value after a change to every per-element array in it, also inside the values of its fields."""
-    return replace(value, **{name: _changed(inner, change) for name, inner in vars(value).items()})
+    # A class's own constructor sets the fields one by one, which takes several times as long.
+    new = object.__new__(type(value))
+    vars(new).update({name: inner if type(inner) in _PLAIN else _changed(inner, change) for name, inner in vars(value).items()})
+    return new
 
 
 def _changed(inner: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
@@ -269,6 +272,8 @@ def _changed(inner: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
 
 _HOLDERS = (MatrixValue, Certain, Choice, Range, Envelope, Origin, Proof, History)
 """The classes with per-element arrays."""
+_PLAIN = frozenset({bool, int, type(None), ComponentType, Authority})
+"""Classes of fields without arrays."""
 SomeHolder = TypeVar("SomeHolder", bound=MatrixValue | Certain | Choice | Range | Envelope | Origin | Proof | History)
 
 

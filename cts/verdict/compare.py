@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cts.verdict.codes import Code
-from cts.verdict.elements import byte_offsets, gather, other_bytes, scatter
+from cts.verdict.elements import are_equal, byte_offsets, gather, scatter
 from cts.verdict.expected import NO_AUTHORITY, Authority, Exact, Expected, Interval, OneOf, Placed, ValueSet
 from cts.verdict.failure import Bounds, EnvelopeBounds, FailingMatrix, Mismatch, MismatchKind, Number, WrongElement
 from cts.verdict.pattern import pattern
@@ -240,26 +240,22 @@ def compare_quality(expected: Expected, before: Mapping[str, np.ndarray], outcom
 def _is_kept(stores: Sequence[Placed], old: np.ndarray, new: np.ndarray) -> bool:
     """Tell whether ``new`` keeps every byte of ``old`` (uint8, of equal length) that no store covers."""
     for start in range(0, len(new), _PART):
-        part = slice(start, start + _PART)
-        # Most bytes of a large array are neither stored to nor changed.
-        changed = other_bytes(new[part], old[part])
-        if len(changed):
-            covered_ = np.zeros(len(new[part]), np.uint8)
-            for placed in stores:
-                _cover(covered_, placed, start, whole=len(covered_) == len(new))
-            if not covered_[changed].all():
-                return False
+        undone, before = new[start : start + _PART].copy(), old[start : start + _PART]
+        for placed in stores:
+            _undo(undone, placed, before, start, whole=len(before) == len(old))
+        if not are_equal(undone, before):
+            return False
     return True
 
 
-def _cover(part: np.ndarray, placed: Placed, start: int, whole: bool) -> None:
-    """Set the bytes (uint8) of the elements of a store in ``part``, which begins at byte ``start`` of the array, or is the ``whole``."""
+def _undo(part: np.ndarray, placed: Placed, before: np.ndarray, start: int, whole: bool) -> None:
+    """Give the elements of a store their bytes ``before`` it, in a ``part`` from byte ``start`` of the array, or in the ``whole``."""
     if whole:
-        kind = placed.component.bits_dtype
-        scatter(part, placed.offsets, np.broadcast_to(kind.type(np.iinfo(kind).max), placed.offsets.shape))
+        scatter(part, placed.offsets, gather(before, placed.offsets, placed.component))
     else:
-        offsets = byte_offsets(placed.offsets, placed.component.bytes)
-        part[offsets[(offsets >= start) & (offsets < start + len(part))] - start] = 0xFF
+        offsets = byte_offsets(placed.offsets, placed.component.bytes) - start
+        inside = offsets[(offsets >= 0) & (offsets < len(part))]
+        part[inside] = before[inside]
 
 
 def format_mismatch(mismatch: Mismatch, diagnosis: Sequence[str] = (), quotes: Sequence[str] = ()) -> str:

@@ -20,6 +20,9 @@ Pattern = Literal["index", "index_high", "bits", "extremes"]
 _LOW_PERIOD, _HIGH_PERIOD = 241, 239
 """Primes below the number of finite patterns of any 8-bit type, so no power-of-two stride aliases."""
 
+_HALF = 30011
+"""The code of the first position in half 1, in types of 16 bits and more."""
+
 
 @cache
 def finite_bits(component: ComponentType) -> np.ndarray:
@@ -60,12 +63,22 @@ def index_coded(component: ComponentType, count: int, half: int = 0) -> np.ndarr
     Returns:
         Unsigned integers of the component's width, shape (count,).
     """
-    positions = np.arange(count, dtype=np.int64)
-    if component.bits == 8:
-        positions = positions % _LOW_PERIOD if half == 0 else (positions // _LOW_PERIOD) % _HIGH_PERIOD
-    elif half:
-        positions = positions + 30011
-    return _spread(component, positions)
+    if component.bits > 16:
+        return _spread(component, np.arange(count, dtype=np.int64) + _HALF * half)
+    period = _period(component, half)
+    return period[:count].copy() if count <= len(period) else np.resize(period, count)
+
+
+@cache
+def _period(component: ComponentType, half: int) -> np.ndarray:
+    """Return the bits of ``index_coded`` in a type of 8 or 16 bits, until they repeat; read-only."""
+    if component.bits == 16:
+        codes = np.arange(len(finite_bits(component)), dtype=np.int64) + _HALF * half
+    else:
+        codes = np.arange(_LOW_PERIOD) if half == 0 else np.repeat(np.arange(_HIGH_PERIOD), _LOW_PERIOD)
+    bits = _spread(component, codes)
+    bits.setflags(write=False)
+    return bits
 
 
 def random_bits(component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:

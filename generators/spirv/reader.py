@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from generators.errors import GeneratorError, Rule
@@ -103,7 +104,7 @@ def read_instructions(module: bytes) -> Iterator[Instruction]:
         NotSpirv: not a SPIR-V module, or an instruction that runs past the end.
         UnknownInstruction: an opcode that the grammar does not have.
     """
-    for opcode, operands, position in read_words(module):
+    for opcode, operands, position in _split(module):
         op = _OPS.get(opcode)
         if op is None:
             raise UnknownInstruction(position, opcode)
@@ -117,7 +118,14 @@ def read_words(module: bytes) -> Iterator[tuple[int, tuple[int, ...], int]]:
     Raises:
         NotSpirv: not a SPIR-V module, or an instruction that runs past the end.
     """
+    yield from _split(module)
+
+
+@lru_cache(maxsize=2)
+def _split(module: bytes) -> tuple[tuple[int, tuple[int, ...], int], ...]:
+    """Return the results of ``read_words``. A device reads a module several times: for its needs, and to translate it."""
     read_header(module)
+    found = []
     words = struct.unpack(f"<{len(module) // 4}I", module)
     position, end = HEADER_WORDS, len(words)
     while position < end:
@@ -125,8 +133,9 @@ def read_words(module: bytes) -> Iterator[tuple[int, tuple[int, ...], int]]:
         following = position + (first >> 16)
         if following == position or following > end:
             raise NotSpirv(position, f"an instruction of {first >> 16} words does not fit")
-        yield first & 0xFFFF, words[position + 1 : following], position
+        found.append((first & 0xFFFF, words[position + 1 : following], position))
         position = following
+    return tuple(found)
 
 
 def read_string(words: tuple[int, ...], word: int = 0) -> tuple[str, int]:

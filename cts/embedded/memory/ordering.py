@@ -334,12 +334,12 @@ class Clock:
     def _mark(self, manner: Manner) -> int:
         return self.serial << _SERIAL_SHIFT | (_PRIVATE if manner.private else 0) | manner.available << _REACH_SHIFT
 
-    def shared(self, before: np.ndarray, now: np.ndarray | int, kind: MemoryKind) -> np.ndarray:
+    def shared(self, before: np.ndarray, now: np.ndarray | int, kind: MemoryKind) -> np.ndarray | int:
         """Merge records of reads ``now`` into the earlier reads' records. If both count, they name no invocation: any write conflicts.
 
-        One record is returned, in an array of one element, if all of ``before`` are equal and ``now`` is a single one."""
+        One record is returned if all of ``before`` are equal and ``now`` is a single one."""
         if not isinstance(now, np.ndarray) and not np.count_nonzero(before != before.flat[0]):
-            before = before.reshape(-1)[:1]
+            return self._shared_by_all(int(before.flat[0]), int(now), kind)
         serial = before >> _SERIAL_SHIFT
         current = ((serial >= self._floors[kind].order[0]) & (serial >= self.start)) | ((before & _PRIVATE) != 0)
         other = (before != 0) & current & ((before ^ now) & (_LANE | _GROUP << _GROUP_SHIFT) != 0)
@@ -347,6 +347,14 @@ class Clock:
         merged = (now & ~np.int64(_LANE)) | (before & _PRIVATE)
         merged = np.where(same_group, merged, merged & ~np.int64(_GROUP << _GROUP_SHIFT))
         return np.where(other, merged, now)
+
+    def _shared_by_all(self, before: int, now: int, kind: MemoryKind) -> int:
+        """Merge one record into another one; see ``shared``."""
+        is_current = before & _PRIVATE or before >> _SERIAL_SHIFT >= max(self.start, int(self._floors[kind].order[0]))
+        if not (before and is_current and (before ^ now) & (_LANE | _GROUP << _GROUP_SHIFT)):
+            return now
+        merged = now & ~_LANE | before & _PRIVATE
+        return merged & ~(_GROUP << _GROUP_SHIFT) if (before ^ now) >> _GROUP_SHIFT & _GROUP else merged
 
     def conflicts(self, before: np.ndarray, now: np.ndarray | int, kind: MemoryKind, manner: Manner, reads_write: bool) -> np.ndarray:
         """Return which accesses ``now`` race with earlier ones that left the records ``before`` at the same bytes.

@@ -19,6 +19,7 @@ class Place:
     Attributes:
         function: the blocks of its function so far; None outside of functions.
         block: the number of its block, from 1 throughout the module; 0 outside of blocks.
+        phis_have_ended: whether it is in a block, after an instruction other than OpPhi.
     """
 
     def __init__(self) -> None:
@@ -26,7 +27,7 @@ class Place:
         self.block = 0
         self._blocks = 0
         self._section = Section.CAPABILITY
-        self._phis_have_ended = False
+        self.phis_have_ended = False
 
     def enter(self, section: Section, instruction: Instruction, non_semantic: Collection[int]) -> None:
         """Check that an instruction may follow the one before it.
@@ -41,9 +42,9 @@ class Place:
         """
         op = instruction.op
         if section is Section.FUNCTION and self.block:
-            if op is Op.Phi and self._phis_have_ended:
+            if op is Op.Phi and self.phis_have_ended:
                 raise refused(instruction, "follows instructions of its block that are not OpPhi")
-            self._phis_have_ended = self._phis_have_ended or op not in (Op.Phi, Op.Label)
+            self.phis_have_ended = self.phis_have_ended or op not in (Op.Phi, Op.Label)
         elif section is Section.ANYWHERE:
             is_free = op in _NOWHERE or (op in EXTENDED and instruction.operands[2] in non_semantic)
             if not is_free and not self.block and self._section is Section.FUNCTION:
@@ -102,7 +103,7 @@ class Place:
             raise refused(instruction, "begins before the previous block has ended")
         self._blocks += 1
         self.block = self._blocks
-        self._phis_have_ended = False
+        self.phis_have_ended = False
         function.begin(instruction.operands[0], self.block)
 
     def _end_function(self, function: Flow, instruction: Instruction, homes: Mapping[int, int]) -> None:
@@ -121,3 +122,4 @@ class Place:
         function.leads(self.block, labels, instruction, ends)
         if ends:
             self.block = 0
+            self.phis_have_ended = False

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from cts.embedded.module.flow import refused
 from cts.embedded.module.forms import ANY, Form, form_of, ids_of
 from cts.embedded.module.place import Place
-from cts.embedded.module.references import EXTENDED, LENGTHS, NON_SEMANTIC
+from cts.embedded.module.references import EXTENDED, LENGTHS, NON_SEMANTIC, Section
 from generators.spirv.enumerants import Op
 from generators.spirv.operands import LiteralWidths
 from generators.spirv.reader import Instruction, NotSpirv, read_string
@@ -29,14 +29,19 @@ def check_structure(instructions: Sequence[Instruction], bound: int) -> None:
     """
     place = Place()
     declared = _Declared(bound, place)
+    kinds, in_function = declared.kinds, Section.FUNCTION
     for instruction in instructions:
+        # Most instructions are inside of blocks: do without calls what they need.
         op, words, _ = instruction
         form = form_of(op)
-        place.enter(form.section, instruction, declared.non_semantic)
-        ids = ids_of(instruction, form, declared.widths)
-        if form.typed and declared.kinds.get(words[0]) != "type":
+        if not place.phis_have_ended or form.section is not in_function or op is Op.Phi:
+            place.enter(form.section, instruction, declared.non_semantic)
+        has_single_words = form.least <= len(words) <= form.most
+        ids = words[form.first : form.last] if has_single_words else ids_of(instruction, form, declared.widths)
+        if form.typed and kinds.get(words[0]) != "type":
             raise refused(instruction, f"its result type %{words[0]} is not a type declared before")
-        declared.mention(instruction, ids, form.uses)
+        if ids or op is Op.Phi:
+            declared.mention(instruction, ids, form.uses)
         if form.result >= 0:
             declared.define(instruction, form)
         if form.structural:

@@ -78,6 +78,12 @@ def key_of(result: CaseResult) -> Key:
     return result.id, result.attempt
 
 
+def in_order(run: Run, wanted: Collection[Key]) -> list[CaseResult]:
+    """Return the results of these attempts at cases in the order of ``whole_results``."""
+    found = [result for result in run.results if key_of(result) in wanted]
+    return sorted(found, key=lambda result: run.places.get(key_of(result), (-1, 0)))
+
+
 def whole_results(run: Run, wanted: Collection[Key]) -> Iterator[CaseResult]:
     """Yield the results of these attempts at cases with all of their failures: first the results without any, then the others, in the order
     of the journals.

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from sys import intern
+from typing import Any, get_type_hints
 
 from cts.journal import journal
 from cts.journal.journal import Fault
 from cts.journal.run_record import RunRecord
 from cts.verdict.verdict import CaseResult
 
-T = TypeVar("T", bound=Hashable)
 Key = tuple[str, int]
 """Key of a result: the id of a case, and the number of the attempt."""
 
 MOST_FAULTS = 10
 """Maximum number of wrong lines and fields that reports name."""
+
+_TEXTS = tuple(name for name, kind in get_type_hints(CaseResult).items() if kind is str and name != "id")
+"""The fields of a result that are texts and occur in many results."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,12 @@ def key_of(result: CaseResult) -> Key:
     return result.id, result.attempt
 
 
+def in_order(run: Run, wanted: Collection[Key]) -> list[CaseResult]:
+    """Return the results of these attempts at cases in the order of ``whole_results``."""
+    found = [result for result in run.results if key_of(result) in wanted]
+    return sorted(found, key=lambda result: run.places.get(key_of(result), (-1, 0)))
+
+
 def whole_results(run: Run, wanted: Collection[Key]) -> Iterator[CaseResult]:
     """Yield the results of these attempts at cases with all of their failures: first the results without any, then the others, in the order
     of the journals.
@@ -121,16 +131,14 @@ class FaultCount:
 def _brief(result: CaseResult, known: dict[Hashable, Any]) -> CaseResult:
     """Return a result with brief failures. Texts equal to earlier ones become the same object, since most texts occur thousands of times in
     a journal."""
-
-    def shared(value: T) -> T:
-        return cast(T, known.setdefault(value, value))
-
-    # A verdict is also a string, and may equal a text.
-    texts: dict[str, Any] = {name: shared(value) for name, value in vars(result).items() if type(value) is str and name != "id"}
-    return replace(
-        result,
-        **texts,
-        requirements=shared(result.requirements),
-        parameters={shared(name): shared(label) for name, label in result.parameters.items()},
-        failures=tuple(failure.brief for failure in result.failures),
-    )
+    # A copy by replace() would check all texts again, which takes as long as reading them.
+    brief = copy(result)
+    values = vars(brief)
+    for name in _TEXTS:
+        values[name] = intern(getattr(result, name))
+    values["requirements"] = known.setdefault(result.requirements, result.requirements)
+    values["positions"] = known.setdefault(result.positions, result.positions)
+    values["parameters"] = dict(zip(map(intern, result.parameters), map(intern, result.parameters.values()), strict=True))
+    values["steps"] = dict(zip(map(intern, result.steps), result.steps.values(), strict=True))
+    values["failures"] = tuple(failure.brief for failure in result.failures)
+    return brief

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from cts.verdict.verdict import CaseResult
 
@@ -11,14 +12,11 @@ LEADING = 3
 other pages have the commands that show the rest."""
 
 
-class Leading:
-    """Counts the pages of each kind of failure."""
-
-    def __init__(self) -> None:
-        self._seen: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
-
-    def takes(self, result: CaseResult) -> bool:
-        """Count a page, and tell whether it is one of the first of its kind."""
+def leading(results: Iterable[CaseResult]) -> Iterator[CaseResult]:
+    """Yield the first results of each kind of failure."""
+    seen: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
+    for result in results:
         kind = result.family, result.code, result.defects
-        self._seen[kind] += 1
-        return self._seen[kind] <= LEADING
+        seen[kind] += 1
+        if seen[kind] <= LEADING:
+            yield result

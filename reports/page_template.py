@@ -58,14 +58,15 @@ def _document(text: RequirementText) -> str:
 
 
 @cache
-def template(name: str) -> jinja2.Template:
-    """Return a template of reports/templates."""
+def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        cache_size=-1,
+        auto_reload=False,
     )
     environment.filters |= {
         "json": _embedded,
@@ -86,4 +87,15 @@ def template(name: str) -> jinja2.Template:
         "versions": versions,
     }
     environment.globals |= {"wording": WORDING, "numbers": NUMBERS, "headings": HEADINGS, "query": cases_query}
-    return environment.get_template(name)
+    return environment
+
+
+def template(name: str) -> jinja2.Template:
+    """Return a template of reports/templates."""
+    return _environment().get_template(name)
+
+
+def compile_templates() -> None:
+    """Compile all templates: processes that this one forks need not do it again."""
+    for name in _environment().list_templates():
+        template(name)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -28,13 +30,15 @@ from reports.commands import commands
 from reports.context import Context, Headline, context, headline
 from reports.history import History, read_history
 from reports.history_page import history_page
-from reports.journals import Key, Run, key_of, read, whole_results
+from reports.in_parts import beside
+from reports.journals import Key, Run, in_order, key_of, read, whole_results
 from reports.junit import junit
 from reports.known_issues import known_issues
-from reports.leading import Leading
+from reports.leading import leading
 from reports.links import requirement_place
 from reports.markdown import markdown
 from reports.neighbours import Neighbours
+from reports.page_template import compile_templates
 from reports.requirement_page import requirement_pages
 from reports.requirement_texts import requirement_texts
 from reports.summary import Summary, summarise
@@ -51,12 +55,20 @@ FOLDERS = MappingProxyType(
 """Folders of pages -> the pattern of their file names. Other files in them are left alone."""
 
 
+PAGES_OF_A_PROCESS = 32
+"""How many pages are worth a process."""
+
+
 class ReportError(CtsError):
     """The reports cannot be written; the message names the file and why."""
 
 
 def write(
-    results: Path | Sequence[Path], directory: Path, history: Path | None = None, casebook: Casebook | None = None
+    results: Path | Sequence[Path],
+    directory: Path,
+    history: Path | None = None,
+    casebook: Casebook | None = None,
+    processes: int = 1,
 ) -> tuple[str, ...]:
     """Write ``summary.json``, ``junit.xml``, ``summary.md``, ``index.html``, and the pages of ``failures/`` and ``requirements/``.
 
@@ -66,6 +78,7 @@ def write(
         history: a folder of report directories. The pages of cases and requirements then show its runs too, and ``history.html`` is
             written; None for none.
         casebook: the casebook of the checkout, if the caller has it already; None to read it if a page needs it.
+        processes: how many processes may make pages; more than 1 only if this one has no other threads.
 
     Returns:
         The faults of the journals, one line each, for the caller.
@@ -76,7 +89,7 @@ def write(
         ReportError: the directory cannot be written.
     """
     run = read(results)
-    summary, found, about = summarise(run.results), causes(run.results), context(run)
+    summary, about = summarise(run.results), context(run)
     title, pages = headline(summary, about), html.pages(run.results)
     cases = case_folder() if casebook is None else casebook.root
     if casebook is None and (summary.known or pages):
@@ -84,21 +97,32 @@ def write(
     texts = requirement_texts(cases)
     past = None if history is None else read_history(history, renames(cases.parent))
     issues = known_issues({known.id for known in summary.known}, {result.driver for result in run.results}, casebook)
-    places = {*pages.values()}
+    places = {*pages.values(), *map(requirement_place, summary.requirements)}
+    case_pages = _CasePages(run, summary, pages, family_files(cases), casebook, issues, past)
+
+    def write_pages(part: int, parts: int) -> None:
+        for page in case_pages.of(list(pages)[part::parts]):
+            write_text(directory / pages[key_of(page.result)], html.failure_page(page, about, texts))
+        tallies = dict(list(summary.requirements.items())[part::parts])
+        for requirement in requirement_pages(run.results, tallies, texts, past):
+            write_text(directory / requirement_place(requirement.id), html.requirement_page(requirement, about, pages))
+
+    parts = min(processes, len(places) // PAGES_OF_A_PROCESS)
+    if parts > 1:
+        compile_templates()
     try:
         for folder in FOLDERS:
             (directory / folder).mkdir(parents=True, exist_ok=True)
-        for page in _case_pages(run, summary, pages, family_files(cases), casebook, issues, past):
-            write_text(directory / pages[key_of(page.result)], html.failure_page(page, about, texts))
-        for requirement in requirement_pages(run.results, summary.requirements, texts, past):
-            places.add(requirement_place(requirement.id))
-            write_text(directory / requirement_place(requirement.id), html.requirement_page(requirement, about, pages))
-        if past is not None:
-            write_text(directory / "history.html", history_page(past, directory))
-        write_text(directory / "index.html", html.index(run, summary, found, about, title, texts, pages, issues, past is not None))
-        write_text(directory / "summary.json", _summary_json(run, summary, found, about, title, pages))
-        write_text(directory / "summary.md", markdown(summary, found, about, title))
-        write_text(directory / "junit.xml", junit(run.results, about))
+        with beside([partial(write_pages, part, parts) for part in range(parts)]) if parts > 1 else nullcontext():
+            if parts <= 1:
+                write_pages(0, 1)
+            found = causes(run.results)
+            if past is not None:
+                write_text(directory / "history.html", history_page(past, directory))
+            write_text(directory / "index.html", html.index(run, summary, found, about, title, texts, pages, issues, past is not None))
+            write_text(directory / "summary.json", _summary_json(run, summary, found, about, title, pages))
+            write_text(directory / "summary.md", markdown(summary, found, about, title))
+            write_text(directory / "junit.xml", junit(run.results, about))
         _remove_others(directory, places)
     except OSError as error:
         place = error.filename or directory
@@ -107,33 +131,42 @@ def write(
     return (*map(str, run.faults), *((more,) if run.dropped > len(run.faults) else ()))
 
 
-def _case_pages(
-    run: Run,
-    summary: Summary,
-    pages: Mapping[Key, str],
-    files: Mapping[str, Path],
-    casebook: Casebook | None,
-    issues: Mapping[str, KnownFailure],
-    past: History | None,
-) -> Iterator[CasePage]:
-    """Yield the contents of each case's page, each once."""
-    neighbours, place, leading = Neighbours(run.results), dict(turns(list(pages))), Leading()
-    told = (one for path in run.journals for one in blame.read(path.parent))
-    blamed = {(one.id, one.device, one.driver, str(one.facts.front_end)): one for one in told}
-    for result in whole_results(run, pages.keys()):
-        leads = leading.takes(result)
-        yield CasePage(
-            result,
-            place[key_of(result)],
-            commands(result, run.metas, files, casebook),
-            neighbours.passed(result),
-            case_source(result, casebook, leads),
-            issues.get(result.known),
-            past.of(result.id) if past is not None else (),
-            first_walk(result, casebook) if leads else None,
-            summary.defects,
-            blamed.get((result.id, result.device, result.driver, result.front_end)),
-        )
+class _CasePages:
+    """Makes the contents of the pages of cases."""
+
+    def __init__(
+        self,
+        run: Run,
+        summary: Summary,
+        pages: Mapping[Key, str],
+        files: Mapping[str, Path],
+        casebook: Casebook | None,
+        issues: Mapping[str, KnownFailure],
+        past: History | None,
+    ) -> None:
+        self._run, self._summary, self._files, self._casebook, self._issues, self._past = run, summary, files, casebook, issues, past
+        self._neighbours, self._place = Neighbours(run.results), dict(turns(list(pages)))
+        told = (one for path in run.journals for one in blame.read(path.parent))
+        self._blamed = {(one.id, one.device, one.driver, str(one.facts.front_end)): one for one in told}
+        self._leading = {key_of(result) for result in leading(in_order(run, pages.keys()))}
+
+    def of(self, wanted: Collection[Key]) -> Iterator[CasePage]:
+        """Yield the contents of some pages, each once."""
+        run, casebook = self._run, self._casebook
+        for result in whole_results(run, wanted):
+            leads = key_of(result) in self._leading
+            yield CasePage(
+                result,
+                self._place[key_of(result)],
+                commands(result, run.metas, self._files, casebook),
+                self._neighbours.passed(result),
+                case_source(result, casebook, leads),
+                self._issues.get(result.known),
+                self._past.of(result.id) if self._past is not None else (),
+                first_walk(result, casebook) if leads else None,
+                self._summary.defects,
+                self._blamed.get((result.id, result.device, result.driver, result.front_end)),
+            )
 
 
 def _remove_others(directory: Path, places: Collection[str]) -> None:

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from cts.commands.options import add
-from cts.engine.report_writer import report_text, report_writer
+from cts.engine.report_writer import processes, report_text, report_writer
 from cts.exit_codes import BAD_INPUT
 from cts.journal.journal import PACKED, RESULTS, journal_of, read
 from cts.output import complain
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     for directory, journal in zip(options.directories, journals, strict=True):
         if not journal.is_file():
             raise CtsError(f"{directory} holds neither {RESULTS} nor {RESULTS}{PACKED}: name the DIR of a 'pytest cts --report-dir DIR'")
-    faults = report_writer()(journals, out, options.history)
+    faults = report_writer()(journals, out, options.history, processes=processes())
     for fault in faults:
         complain(fault)
     if faults and not any(next(read(journal), None) for journal in journals):

@@ -23,7 +23,7 @@ from generators.program.memory import Array
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
 from generators.program.tensor_access import TensorLoad
-from generators.program.walking import names_read, regions, results, values_read
+from generators.program.walking import regions, results, values_read
 from generators.types import ComponentType
 
 
@@ -97,7 +97,7 @@ class Recorder:
 
     def __call__(self, state: State, operation: Operation) -> None:
         """Perform an operation, and record it."""
-        operands = {name: state.matrices[name] for name in names_read(operation, inside=False) if name in state.matrices}
+        operands = {one.name: state.matrices[one.name] for one in values_read(operation) if one.name in state.matrices}
         lanes, rows = _rows(state, operation)
         accessed = addressed(state, operation).accessed if isinstance(operation, TensorLoad) else None
         self._open.append(_Accesses())

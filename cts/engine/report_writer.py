@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +24,12 @@ class ReportWriter(Protocol):
     """Writes the reports of a journal, and returns the faults of the journal, one line each: reports.write."""
 
     def __call__(
-        self, results: Path | Sequence[Path], directory: Path, history: Path | None = None, casebook: Casebook | None = None
+        self,
+        results: Path | Sequence[Path],
+        directory: Path,
+        history: Path | None = None,
+        casebook: Casebook | None = None,
+        processes: int = 1,
     ) -> Sequence[str]: ...
 
 
@@ -84,6 +90,16 @@ def comparer() -> Comparer:
 def historian() -> Historian:
     """Return the registered history of runs."""
     return cast(Historian, _registered("history"))
+
+
+MOST_PROCESSES = 16
+"""How many processes make pages at most: each holds a part of what the report is made from."""
+
+
+def processes() -> int:
+    """Return how many processes may make pages at the same time."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(here, MOST_PROCESSES)
 
 
 def _registered(name: str) -> object:

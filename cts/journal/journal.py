@@ -32,6 +32,7 @@ from cts.journal.record import MOST_BYTES, SCHEMA, SEVERAL_LINES, encode, encode
 from cts.journal.run_record import PartRecord, Resumption, RunRecord, meta_of
 from cts.journal.schema import WrongField
 from cts.journal.strict_json import NotJson, parse
+from cts.journal.written_line import written_result
 from cts.printable import printable_line
 from cts.verdict.verdict import CaseResult
 from generators.errors import CtsError
@@ -185,7 +186,7 @@ def read_at(path: Path, places: Iterable[int]) -> Iterator[CaseResult]:
 
 
 def _result(line: bytes) -> CaseResult:
-    return result_of(parse(line, SEVERAL_LINES))
+    return written_result(line) or result_of(parse(line, SEVERAL_LINES))
 
 
 def lines(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Made], start: int = 0) -> Iterator[Made]:

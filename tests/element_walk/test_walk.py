@@ -18,6 +18,7 @@ from cts.reference.evaluate import evaluate
 from cts.verdict.elements import words
 from cts.verdict.failure import Match
 from generators.casebook import find_case
+from generators.program.walking import values_read
 from tests.suite import casebook
 
 LOOP = "muladd[row:8x8x16.f16.f16.f32.f32/data:exact/form:loop]"
@@ -200,3 +201,10 @@ def test_a_subcase_has_a_number_and_a_name():
     assert subcase_of(case, second.name)[1].name == second.name
     with pytest.raises(NoSuchElement):
         subcase_of(case, "no such subcase")
+
+
+@pytest.mark.parametrize("id_", CASES)
+def test_the_operands_of_a_step_are_in_the_order_in_which_its_operation_names_them(id_):
+    steps, _ = recorded(*dispatch(id_))
+    for step in steps:
+        assert list(step.operands) == list(dict.fromkeys(one.name for one in values_read(step.operation) if one.name in step.operands))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 
 import pytest
 
 from cts.journal.atomic import write_text
-from reports import write
+from reports import html, write
 from reports.writer import ReportError
 
 
@@ -85,3 +86,33 @@ def test_the_page_of_a_case_that_was_judged_twice_shows_the_last_result(example,
     (page,) = (tmp_path / "failures").iterdir()
     assert "last words" in page.read_text()
     assert "first words" not in page.read_text()
+
+
+@pytest.fixture
+def in_two_parts(journal, tmp_path, monkeypatch):
+    """Write the report of ``journal`` with two processes, and return its directory."""
+    monkeypatch.setattr("reports.writer.PAGES_OF_A_PROCESS", 1)
+
+    def written():
+        write(journal, tmp_path / "parts", processes=2)
+        return tmp_path / "parts"
+
+    return written
+
+
+def test_several_processes_write_the_same_bytes_as_one(journal, tmp_path, in_two_parts):
+    write(journal, tmp_path / "one")
+    assert contents(in_two_parts()) == contents(tmp_path / "one")
+
+
+def test_what_a_process_that_died_has_not_written_is_written_all_the_same(journal, tmp_path, monkeypatch, in_two_parts):
+    write(journal, tmp_path / "one")
+    here, page = os.getpid(), html.requirement_page
+    monkeypatch.setattr(html, "requirement_page", lambda *given: page(*given) if os.getpid() == here else os._exit(3))
+    assert contents(in_two_parts()) == contents(tmp_path / "one")
+
+
+def test_a_page_that_cannot_be_written_is_named_although_another_process_writes_it(tmp_path, in_two_parts):
+    (tmp_path / "parts" / "requirements" / "M1-LOAD-01.html").mkdir(parents=True)
+    with pytest.raises(ReportError, match=r"M1-LOAD-01\.html"):
+        in_two_parts()

@@ -1,0 +1,46 @@
+"""Does independent parts of the work in processes of their own, which have all that this process has read."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+
+@contextmanager
+def beside(parts: Sequence[Callable[[], object]]) -> Iterator[None]:
+    """Do each part in a process of its own, while the block runs. All are done after the block.
+
+    The processes are copies of this one, which should have no other threads. If one does not end well, this process does its part again:
+    then the part's error is raised here.
+    """
+    fork = multiprocessing.get_context("fork")
+    processes = [fork.Process(target=_do, args=(part,), daemon=True) for part in parts]
+    # A search for garbage would write to memory that the processes share.
+    gc.freeze()
+    try:
+        for process in processes:
+            process.start()
+        yield
+    except BaseException:
+        for process in processes:
+            if process.pid is not None:
+                process.kill()
+        raise
+    finally:
+        gc.unfreeze()
+    for process, part in zip(processes, parts, strict=True):
+        process.join()
+        if process.exitcode:
+            part()
+
+
+def _do(part: Callable[[], object]) -> None:
+    """Do a part, and end the process: nothing else that it has from its parent may happen twice."""
+    try:
+        part()
+    except BaseException:
+        os._exit(1)
+    os._exit(0)

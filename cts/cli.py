@@ -14,12 +14,14 @@ from cts.commands.parsers import first_parser, read, root_parser, split, verb_mo
 from cts.exit_codes import BAD_INPUT, interrupted
 from cts.output import CLOSED, commands_stopped, complain, is_full, silence, unwritable
 from cts.signals import ending
+from cts.threads import use_one_thread
 from generators.errors import CtsError
 from generators.suggestion import suggestion
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a verb and return its exit code: 0; 1 if a check fails; 2, with one line on standard error, for bad input."""
+    use_one_thread()
     first, rest = split(sys.argv[1:] if arguments is None else arguments)
     parser = first_parser()
     options = parser.parse_args(first)

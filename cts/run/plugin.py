@@ -24,6 +24,7 @@ from cts.printable import printable_line
 from cts.run import PLAN
 from cts.run.forking import Forking, can_fork
 from cts.signals import ending, ignore
+from cts.threads import use_one_thread
 from generators.errors import CtsError
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object
     """
     if not _concerned(config):
         return (yield)
+    use_one_thread()
     if sys.stdout is None:
         complain(unwritable(CLOSED))
         # pytest itself would fail to flush it.

@@ -18,12 +18,12 @@ from cts.fingerprint.dispatching import rows_of, unit_of
 from cts.fingerprint.inference import infer
 from cts.fingerprint.measuring import Measured, measure
 from cts.fingerprint.observing import observe
+from cts.fingerprint.one_operand import Row
 from cts.fingerprint.page import page
 from cts.fingerprint.record import Fingerprint, RowPrint, document, read
 from cts.journal.atomic import write_text
 from cts.judges import choose
 from generators.errors import CtsError
-from generators.property_rows import PropertyRow
 
 _ELEMENTS = 1_000_000
 _SEED = 35
@@ -88,7 +88,7 @@ def _read(options: argparse.Namespace, path: Path) -> Fingerprint:
     return replace(found, rows=rows)
 
 
-def _wanted(options: argparse.Namespace, row: PropertyRow) -> bool:
+def _wanted(options: argparse.Namespace, row: Row) -> bool:
     return not options.row or any(text in str(row) for text in options.row)
 
 

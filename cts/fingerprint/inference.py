@@ -13,10 +13,12 @@ import numpy as np
 
 from cts.fingerprint.measuring import Measured
 from cts.fingerprint.model import UnitModel, predict
+from cts.fingerprint.one_operand import OneOperand, Row
+from cts.fingerprint.orders import NAMED, canonical, from_masks, postfix
 from cts.fingerprint.probes import Vectors
-from cts.fingerprint.samples import KINDS, kind_of, matrices_as_vectors, sampled
-from generators.numerics.formats import is_nan, values
-from generators.property_rows import PropertyRow
+from cts.fingerprint.samples import kind_of, kinds_of, matrices_as_vectors, sampled
+from generators.numerics.formats import encode, is_nan, values
+from generators.types import COMPONENT_TYPES, ComponentType
 
 _SAMPLED = 3000
 """Random results by which models are compared."""
@@ -25,7 +27,7 @@ _FIRST = 300
 _KEPT = 8
 """Models that are improved."""
 _CHUNK = 64
-"""Matrices predicted at once."""
+"""Matrices predicted at once; more if they have few results."""
 
 _CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
     {
@@ -58,6 +60,11 @@ _WAYS: tuple[Mapping[str, Any], ...] = ({}, {"accumulator": "after_sum"}, {"c": 
 """Ways to add that are tried with each block length before anything is improved."""
 
 _PAIRS = (("partial_rounding", "final_rounding"), ("alignment", "alignment_rounding"), ("order", "c"), ("partial", "last_sum"))
+_REDUCTION = (
+    *("partial", "partial_rounding", "last_sum", "final_rounding", "overflow", "flush_factors", "flush_sums", "flush_result"),
+    *("zero", "nan_operands"),
+)
+_CONVERSION = ("final_rounding", "flush_factors", "flush_result", "zero")
 """Fields that are also changed together."""
 
 
@@ -95,6 +102,7 @@ class _Search:
         some = rng.permutation(len(wanted))[:_FIRST]
         self._few = ((random[some], wanted[some]),)
         self._seen: dict[UnitModel, float] = {}
+        self.choices = choices(measured)
 
     def score(self, model: UnitModel) -> float:
         """Return how well a model fits: 1 if it predicts everything."""
@@ -135,16 +143,17 @@ def judge(model: UnitModel | None, measured: Measured) -> Fit:
     missed = Counter("/".join(measured.probes.names[i].split("/")[:2]) for i in np.flatnonzero(wrong))
     size = row.m * row.n
     fits = np.zeros(measured.random.size, bool)
-    for first in range(0, measured.random.size // size, _CHUNK):
-        given = matrices_as_vectors(row, measured.seed, first, min(_CHUNK, measured.random.size // size - first))
+    chunk = max(_CHUNK, _CHUNK * 256 // size)
+    for first in range(0, measured.random.size // size, chunk):
+        given = matrices_as_vectors(row, measured.seed, first, min(chunk, measured.random.size // size - first))
         own = slice(first * size, first * size + len(given.c))
         fits[own] = _results(model, row, given) == measured.random[own]
     kinds = kind_of(row, np.arange(fits.size))
-    shares = {name: _share(fits[kinds == number]) for number, name in enumerate(KINDS)}
+    shares = {name: _share(fits[kinds == number]) for number, name in enumerate(kinds_of(row))}
     return Fit(model, _share(~wrong), _share(fits), shares, dict(missed))
 
 
-def _results(model: UnitModel | None, row: PropertyRow, given: Vectors) -> np.ndarray:
+def _results(model: UnitModel | None, row: Row, given: Vectors) -> np.ndarray:
     if model is not None:
         return predict(model, row, given)
     a, b, c = (values(bits, t).astype(object) for bits, t in ((given.a, row.a), (given.b, row.b), (given.c, row.c)))
@@ -165,10 +174,13 @@ def _usual_nan(measured: Measured) -> int:
 def _starts(search: _Search, nan: int) -> list[UnitModel]:
     """Return models to begin with, the best first: one for each block length and way to add."""
     found = []
-    for block in _divisors(search.row.k):
-        for way in _WAYS:
+    usable = search.choices
+    ways = _WAYS if "c" in usable else [{"order": order} for order in usable.get("order", ("sequential",))]
+    for block in usable.get("block", (1,)):
+        for way in ways:
             plain = replace(UnitModel(block, nan=nan), **way)
-            parts = product((None, 13, 24), dict.fromkeys(("f32", search.row.result.name, "f64")), _CHOICES["final_rounding"][:2])
+            types = dict.fromkeys(("f32", search.row.result.name, "f64"))
+            parts = product((None, 13, 24) if "alignment" in usable else (None,), types, _CHOICES["final_rounding"][:2])
             same = (replace(plain, alignment=bits, partial=type_, partial_rounding=how, final_rounding=how) for bits, type_, how in parts)
             found.append(max(same, key=search.first_score))
     return sorted(found, key=search.first_score, reverse=True)
@@ -181,13 +193,13 @@ def _divisors(k: int) -> tuple[int, ...]:
 def _improved(search: _Search, model: UnitModel) -> UnitModel:
     """Return a model of which no change of a field, or of a pair of fields, fits better."""
     while (before := search.score(model)) < 1:
-        for name in ("block", *_CHOICES):
-            model = _best(search, model, (replace(model, **{name: value}) for value in _values(search.row, model, name)))
+        for name in search.choices:
+            model = _best(search, model, (replace(model, **{name: value}) for value in _values(search, model, name)))
         if search.score(model) == before:
-            for one, other in _PAIRS:
-                for value in _values(search.row, model, one):
+            for one, other in (pair for pair in _PAIRS if {*pair} <= {*search.choices}):
+                for value in _values(search, model, one):
                     changed = replace(model, **{one: value})
-                    model = _best(search, model, (replace(changed, **{other: second}) for second in _values(search.row, model, other)))
+                    model = _best(search, model, (replace(changed, **{other: second}) for second in _values(search, model, other)))
         if search.score(model) == before:
             break
     return model
@@ -195,19 +207,55 @@ def _improved(search: _Search, model: UnitModel) -> UnitModel:
 
 def _plain(search: _Search, model: UnitModel) -> UnitModel:
     """Return the model with the plainest values of all fields, as far as it fits as well."""
-    for name, choices in _CHOICES.items():
-        plainer = replace(model, **{name: choices[0]})
+    for name in search.choices:
+        plainer = model if name == "block" else replace(model, **{name: search.choices[name][0]})
         if search.score(plainer) >= search.score(model):
             model = plainer
     return model
 
 
-def _values(row: PropertyRow, model: UnitModel, name: str) -> tuple[Any, ...]:
-    if name == "block":
-        return _divisors(row.k)
-    if name == "lowest_exponent" and model.alignment is None:
-        return (None,)
-    return _CHOICES[name]
+def _values(search: _Search, model: UnitModel, name: str) -> tuple[Any, ...]:
+    return (None,) if name == "lowest_exponent" and model.alignment is None else search.choices[name]
+
+
+def choices(measured: Measured) -> Mapping[str, tuple[Any, ...]]:
+    """Return the fields that the model of a row has, except ``nan``, and their values, the plainest first."""
+    row = measured.row
+    if not isinstance(row, OneOperand):
+        return {"block": _divisors(row.k), **_CHOICES}
+    if row.mode is None:
+        between = (name for name in ("bf16", "f16") if row.result.precision < COMPONENT_TYPES[name].precision < row.a.precision)
+        found = {name: _CHOICES[name] for name in _CONVERSION} | {
+            "final_rounding": ("nearest_even", "nearest_away", *_CHOICES["final_rounding"][1:]),
+            "overflow": ("infinity", "saturated", "finite"),
+            "nan_operands": ("ignored", "sign", "products_first", "as_they_are")[: 4 if _has_infinity(row.result) else 2],
+        }
+        return found | ({"products": (None, *types)} if (types := tuple(between)) else {})
+    wide = tuple(name for name in _CHOICES["partial"] if COMPONENT_TYPES[name].precision >= row.result.precision)
+    return {"order": _orders(measured)} | {name: _CHOICES[name] for name in _REDUCTION} | {"partial": wide}
+
+
+def _has_infinity(component: ComponentType) -> bool:
+    """Tell whether a type has infinities; one that has none has one NaN of each sign."""
+    return not is_nan(encode(component, np.array([np.inf])), component)[0]
+
+
+def _orders(measured: Measured) -> tuple[str, ...]:
+    """Return the orders of a reduction that differ: those with a name, and those that masks show."""
+    k = measured.row.k
+    found = {canonical(postfix(name, k)): name for name in reversed(NAMED)}
+    numbers = values(measured.results, measured.row.result).tolist()
+    masks: dict[str, dict[tuple[int, int], int]] = {}
+    for name, number in zip(measured.probes.names, numbers, strict=True):
+        if name.startswith("mask/"):
+            _, kind, unit, i, j = name.split("/")
+            left = number / float(unit)
+            masks.setdefault(kind, {})[int(i), int(j)] = k - int(left) if 0 <= left <= k else 0
+    for sizes in masks.values():
+        shown = from_masks(sizes, range(k))
+        if shown is not None:
+            found.setdefault(canonical(shown.split()), canonical(shown.split()))
+    return tuple(sorted(found.values(), key=lambda one: NAMED.index(one) if one in NAMED else len(NAMED)))
 
 
 def _best(search: _Search, model: UnitModel, others: Iterator[UnitModel]) -> UnitModel:
@@ -221,8 +269,8 @@ def _best(search: _Search, model: UnitModel, others: Iterator[UnitModel]) -> Uni
 def _undecided(search: _Search, model: UnitModel) -> tuple[str, ...]:
     """Return the fields that have only one value, or another one with the same results wherever models were compared."""
     found = []
-    for name in ("block", *_CHOICES):
-        others = [replace(model, **{name: value}) for value in _values(search.row, model, name) if value != getattr(model, name)]
+    for name in search.choices:
+        others = [replace(model, **{name: value}) for value in _values(search, model, name) if value != getattr(model, name)]
         if not others or any(search.score(other) == search.score(model) for other in others):
             found.append(name)
     return tuple(found)

@@ -38,14 +38,14 @@ class NotMeasured(CtsError):
 
 
 def rows_of(description: DeviceDescription, every: bool = False) -> tuple[Row, ...]:
-    """Return the rows of exact sizes at subgroup scope without f64: the largest for each combination of types and K, or all; then the
-    reductions and conversions of their matrices."""
+    """Return the rows at subgroup scope without f64: the largest for each combination of types and K, or all; then the reductions and
+    conversions of their matrices. A row of flexible dimensions has twice its granularity of K, so one instruction may be two of a unit."""
     found: dict[object, PropertyRow] = {}
     for one in description.rows:
         # Models compute in float64, where products of f64 are not exact.
-        if one.scope != Scope.SUBGROUP or one.flexible or "f64" in (one.a, one.b, one.c, one.result):
+        if one.scope != Scope.SUBGROUP or "f64" in (one.a, one.b, one.c, one.result):
             continue
-        text = f"{one.m}x{one.n}x{one.k}.{one.a}.{one.b}.{one.c}.{one.result}" + (".sat" if one.saturating else "")
+        text = f"{one.m}x{one.n}x{one.k * (1 + one.flexible)}.{one.a}.{one.b}.{one.c}.{one.result}" + (".sat" if one.saturating else "")
         row = parse_row(text)
         key = row if every else (row.k, row.a, row.b, row.c, row.result, row.saturating)
         if key not in found or found[key].m * found[key].n < row.m * row.n:

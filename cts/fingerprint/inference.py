@@ -98,7 +98,8 @@ class _Search:
         elements = np.sort(rng.choice(size, min(size, _SAMPLED), replace=False))
         random = sampled(self.row, measured.seed, elements)
         wanted = measured.random[elements]
-        self._parts = ((measured.probes, measured.results), (random, wanted))
+        compared = _compared(measured)
+        self._parts = ((measured.probes[compared], measured.results[compared]), (random, wanted))
         some = rng.permutation(len(wanted))[:_FIRST]
         self._few = ((random[some], wanted[some]),)
         self._seen: dict[UnitModel, float] = {}
@@ -116,6 +117,13 @@ class _Search:
 
     def _score(self, model: UnitModel, parts: tuple[tuple[Vectors, np.ndarray], ...]) -> float:
         return float(np.mean([_share(predict(model, self.row, given) == wanted) for given, wanted in parts]))
+
+
+def _compared(measured: Measured) -> np.ndarray:
+    """Return which probes models are compared by: of the masks of a reduction, only those of the first place and of neighbours."""
+    places = [name.split("/")[-2:] if name.startswith("mask/") else ["0", "0"] for name in measured.probes.names]
+    one = isinstance(measured.row, OneOperand)
+    return np.array([not one or i == "0" or int(j) - int(i) == 1 for i, j in places], bool)
 
 
 def _share(fits: np.ndarray) -> float:

@@ -6,7 +6,9 @@ bits.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -35,7 +37,9 @@ def _away(numbers: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(np.abs(numbers - whole) < 0.5, whole, whole + np.copysign(1.0, numbers)))
 
 
-_ROUNDINGS = {"nearest_even": np.rint, "nearest_away": _away, "toward_zero": np.trunc, "down": np.floor, "up": np.ceil}
+_ROUNDINGS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = MappingProxyType(
+    {"nearest_even": np.rint, "nearest_away": _away, "toward_zero": np.trunc, "down": np.floor, "up": np.ceil}
+)
 
 
 @dataclass(frozen=True)
@@ -255,7 +259,7 @@ def _stored(model: UnitModel, total: np.ndarray, partial: ComponentType) -> _Ter
     kept = _rounded(partial, model.partial_rounding, total, model)
     if model.flush_sums:
         kept = np.where(denormals(kept, partial), np.copysign(0.0, kept), kept)
-    return _of_type(kept[:, None], partial)
+    return _Terms(kept[:, None], kept[:, None]) if model.alignment is None else _of_type(kept[:, None], partial)
 
 
 def _sum(model: UnitModel, terms: _Terms) -> np.ndarray:

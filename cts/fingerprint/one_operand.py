@@ -122,33 +122,45 @@ def parse(text: str) -> Row:
         CasebookError: it names none.
     """
     match = _TEXT.fullmatch(text)
-    if match is None or match[1] not in _MODES | _USES:
+    if match is None or match[1] not in {*_MODES, *_USES}:
         return parse_row(text)
     types = [COMPONENT_TYPES.get(name) for name in match.group(4, 5)]
     if types[0] is None or types[1] is None or not (types[0].is_float and types[1].is_float):
         raise CasebookError(f"'{text}' names a type that is none of floats")
-    return OneOperand(match[1], int(match[2]), int(match[3]), types[0], types[1], match[6] is not None)
+    found = OneOperand(match[1], int(match[2]), int(match[3]), types[0], types[1], match[6] is not None)
+    odd = found.kind == "reduce_2x2" and (found.rows | found.columns) % 2
+    if odd or found.k > _MOST_TERMS or (found.mode is not None and found.a is not found.result):
+        raise CasebookError(f"'{text}' is no reduction of at most {_MOST_TERMS} elements to one of their type")
+    return found
 
 
-def one_operand_rows(rows: Iterable[MatrixRow], every: bool = False) -> tuple[OneOperand, ...]:
-    """Return reductions and conversions of matrices that rows of exact sizes at subgroup scope have, without f64: one for each mode or
-    pair of types, of the largest matrix, or of the smallest where its elements make one result; or all."""
+def one_operand_rows(described: Iterable[MatrixRow], every: bool = False) -> tuple[OneOperand, ...]:
+    """Return reductions and conversions of matrices that rows at subgroup scope have, without f64: one for each mode or pair of types, of
+    the largest matrix of an exact size, or of the smallest where its elements make one result; or all. Flexible rows give only the matrices
+    that 2x2 reductions halve."""
     types: dict[tuple[Use, int, int], set[ComponentType]] = {}
-    for row in rows:
-        if row.scope == Scope.SUBGROUP and not row.flexible:
+    halved: set[tuple[int, int, ComponentType]] = set()
+    for row in described:
+        if row.scope == Scope.SUBGROUP:
+            if row.flexible:
+                halved.update((2 * row.m, 2 * row.n, COMPONENT_TYPES[name]) for name in (row.c, row.result))
+                continue
             of = ((Use.A, row.k, row.a), (Use.ACCUMULATOR, row.n, row.c), (Use.ACCUMULATOR, row.n, row.result))
             for use, columns, name in of:
                 if COMPONENT_TYPES[name].is_float and name != "f64":
                     types.setdefault((use, row.m, columns), set()).add(COMPONENT_TYPES[name])
     found = []
-    for (use, *shape), sources in types.items():
+    for (use, rows, columns), sources in types.items():
         if use is Use.ACCUMULATOR:
-            found += [OneOperand(mode, *shape, one, one) for mode in _MODES for one in sources]
+            found += [OneOperand(mode, rows, columns, one, one) for mode in _MODES for one in sources if mode != "reduce_2x2"]
+            whole = types.get((use, 2 * rows, 2 * columns), set())
+            halved.update((2 * rows, 2 * columns, one) for one in sources & whole)
         for kind, uses in _USES.items():
-            targets = types.get((uses[1], *shape), set()) if uses[0] is use else set()
+            targets = types.get((uses[1], rows, columns), set()) if uses[0] is use else set()
             pairs = [(source, target) for source in sources for target in targets if source is not target]
-            found += [OneOperand(kind, *shape, *pair) for pair in pairs]
-            found += [OneOperand(kind, *shape, *pair, True) for pair in pairs if is_float8(pair[1])]
+            found += [OneOperand(kind, rows, columns, *pair) for pair in pairs]
+            found += [OneOperand(kind, rows, columns, *pair, True) for pair in pairs if is_float8(pair[1])]
+    found += [OneOperand("reduce_2x2", rows, columns, one, one) for rows, columns, one in halved if one.is_float and one.name != "f64"]
     kinds = (*_MODES, *_USES)
     found.sort(key=lambda one: (kinds.index(one.kind), one.m if one.kind == "reduce_both" else -one.rows * one.columns, one.k, str(one)))
     chosen: dict[object, OneOperand] = {}

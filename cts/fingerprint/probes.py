@@ -50,10 +50,10 @@ class _Probe:
 
 def probes(row: Row) -> Vectors:
     """Return the probes of a row."""
-    if not row.result.is_float:
-        return _integers(row)
     if isinstance(row, OneOperand):
         return _reductions(row) if row.mode is not None else _conversions(row)
+    if not row.result.is_float:
+        return _integers(row)
     return _encoded(row, [one for one in _all(row) if _fits(row, one)], _specials(row))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -39,11 +40,14 @@ class NotMeasured(CtsError):
 
 def rows_of(description: DeviceDescription, every: bool = False) -> tuple[Row, ...]:
     """Return the rows at subgroup scope without f64: the largest for each combination of types and K, or all; then the reductions and
-    conversions of their matrices. A row of flexible dimensions has twice its granularity of K, so one instruction may be two of a unit."""
+    conversions of their matrices. A row of flexible dimensions whose granularity is an exact row has twice its K: one instruction may be
+    two of the unit."""
     found: dict[object, PropertyRow] = {}
     for one in description.rows:
         # Models compute in float64, where products of f64 are not exact.
         if one.scope != Scope.SUBGROUP or "f64" in (one.a, one.b, one.c, one.result):
+            continue
+        if one.flexible and replace(one, flexible=False) not in description.rows:
             continue
         text = f"{one.m}x{one.n}x{one.k * (1 + one.flexible)}.{one.a}.{one.b}.{one.c}.{one.result}" + (".sat" if one.saturating else "")
         row = parse_row(text)

@@ -240,7 +240,11 @@ def choices(measured: Measured) -> Mapping[str, tuple[Any, ...]]:
         }
         return found | ({"products": (None, *types)} if (types := tuple(between)) else {})
     wide = tuple(name for name in _CHOICES["partial"] if COMPONENT_TYPES[name].precision >= row.result.precision)
-    return {"order": _orders(measured)} | {name: _CHOICES[name] for name in _REDUCTION} | {"partial": wide}
+    return (
+        {"order": _orders(measured)}
+        | {name: _CHOICES[name] for name in _REDUCTION}
+        | {"partial": wide, "nan_operands": ("ignored", "products_first")}
+    )
 
 
 def _has_infinity(component: ComponentType) -> bool:

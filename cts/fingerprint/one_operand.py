@@ -135,16 +135,15 @@ def parse(text: str) -> Row:
 
 
 def one_operand_rows(described: Iterable[MatrixRow], every: bool = False) -> tuple[OneOperand, ...]:
-    """Return reductions and conversions of matrices that rows at subgroup scope have, without f64: one for each mode or pair of types, of
-    the largest matrix of an exact size, or of the smallest where its elements make one result; or all. Flexible rows give only the matrices
-    that 2x2 reductions halve."""
+    """Return reductions and conversions of matrices that rows of exact sizes at subgroup scope have, without f64: one for each mode or
+    pair of types, of the largest matrix, or of the smallest where its elements make one result; or all. Flexible rows give only the
+    matrices that 2x2 reductions halve."""
     types: dict[tuple[Use, int, int], set[ComponentType]] = {}
-    halved: set[tuple[int, int, ComponentType]] = set()
+    steps: set[tuple[int, int, str]] = set()
     for row in described:
-        if row.scope == Scope.SUBGROUP:
-            if row.flexible:
-                halved.update((2 * row.m, 2 * row.n, COMPONENT_TYPES[name]) for name in (row.c, row.result))
-                continue
+        if row.scope == Scope.SUBGROUP and row.flexible:
+            steps |= {(row.m, row.n, row.c), (row.m, row.n, row.result)}
+        elif row.scope == Scope.SUBGROUP:
             of = ((Use.A, row.k, row.a), (Use.ACCUMULATOR, row.n, row.c), (Use.ACCUMULATOR, row.n, row.result))
             for use, columns, name in of:
                 if COMPONENT_TYPES[name].is_float and name != "f64":
@@ -153,14 +152,14 @@ def one_operand_rows(described: Iterable[MatrixRow], every: bool = False) -> tup
     for (use, rows, columns), sources in types.items():
         if use is Use.ACCUMULATOR:
             found += [OneOperand(mode, rows, columns, one, one) for mode in _MODES for one in sources if mode != "reduce_2x2"]
-            whole = types.get((use, 2 * rows, 2 * columns), set())
-            halved.update((2 * rows, 2 * columns, one) for one in sources & whole)
+            whole = {COMPONENT_TYPES[name] for m, n, name in steps if not (2 * rows % m or 2 * columns % n)}
+            whole |= types.get((use, 2 * rows, 2 * columns), set())
+            found += [OneOperand("reduce_2x2", 2 * rows, 2 * columns, one, one) for one in sources & whole]
         for kind, uses in _USES.items():
             targets = types.get((uses[1], rows, columns), set()) if uses[0] is use else set()
             pairs = [(source, target) for source in sources for target in targets if source is not target]
             found += [OneOperand(kind, rows, columns, *pair) for pair in pairs]
             found += [OneOperand(kind, rows, columns, *pair, True) for pair in pairs if is_float8(pair[1])]
-    found += [OneOperand("reduce_2x2", rows, columns, one, one) for rows, columns, one in halved if one.is_float and one.name != "f64"]
     kinds = (*_MODES, *_USES)
     found.sort(key=lambda one: (kinds.index(one.kind), one.m if one.kind == "reduce_both" else -one.rows * one.columns, one.k, str(one)))
     chosen: dict[object, OneOperand] = {}

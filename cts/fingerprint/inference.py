@@ -15,10 +15,10 @@ from cts.fingerprint.measuring import Measured
 from cts.fingerprint.model import UnitModel, predict
 from cts.fingerprint.one_operand import OneOperand, Row
 from cts.fingerprint.orders import NAMED, canonical, from_masks, postfix
-from cts.fingerprint.probes import Vectors
+from cts.fingerprint.probes import Vectors, unusual
 from cts.fingerprint.samples import kind_of, kinds_of, matrices_as_vectors, sampled
-from generators.numerics.formats import encode, is_nan, values
-from generators.types import COMPONENT_TYPES, ComponentType
+from generators.numerics.formats import is_nan, values
+from generators.types import COMPONENT_TYPES
 
 _SAMPLED = 3000
 """Random results by which models are compared."""
@@ -121,9 +121,8 @@ class _Search:
 
 def _compared(measured: Measured) -> np.ndarray:
     """Return which probes models are compared by: of the masks of a reduction, only those of the first place and of neighbours."""
-    places = [name.split("/")[-2:] if name.startswith("mask/") else ["0", "0"] for name in measured.probes.names]
-    one = isinstance(measured.row, OneOperand)
-    return np.array([not one or i == "0" or int(j) - int(i) == 1 for i, j in places], bool)
+    masks, first, second, _ = _masks(measured)
+    return np.delete(np.arange(measured.results.size), masks[(first > 0) & (second - first > 1)])
 
 
 def _share(fits: np.ndarray) -> float:
@@ -236,38 +235,41 @@ def choices(measured: Measured) -> Mapping[str, tuple[Any, ...]]:
         found = {name: _CHOICES[name] for name in _CONVERSION} | {
             "final_rounding": ("nearest_even", "nearest_away", *_CHOICES["final_rounding"][1:]),
             "overflow": ("infinity", "saturated", "finite"),
-            "nan_operands": ("ignored", "sign", "products_first", "as_they_are")[: 4 if _has_infinity(row.result) else 2],
+            # A type without infinities has one NaN of each sign.
+            "nan_operands": ("ignored", "sign", "products_first", "as_they_are")[: 4 if "infinity" in unusual(row.result) else 2],
         }
         return found | ({"products": (None, *types)} if (types := tuple(between)) else {})
     wide = tuple(name for name in _CHOICES["partial"] if COMPONENT_TYPES[name].precision >= row.result.precision)
-    return (
-        {"order": _orders(measured)}
-        | {name: _CHOICES[name] for name in _REDUCTION}
-        | {"partial": wide, "nan_operands": ("ignored", "products_first")}
-    )
+    own = {"order": _orders(measured), "partial": wide, "nan_operands": ("ignored", "products_first")}
+    return {name: _CHOICES[name] for name in _REDUCTION} | own
 
 
-def _has_infinity(component: ComponentType) -> bool:
-    """Tell whether a type has infinities; one that has none has one NaN of each sign."""
-    return not is_nan(encode(component, np.array([np.inf])), component)[0]
+def _masks(measured: Measured) -> tuple[np.ndarray, ...]:
+    """Return which probes are masks of a reduction, the places of their large elements, and their small ones."""
+    named = np.array([name.startswith("mask/") for name in measured.probes.names], bool)
+    masks = np.flatnonzero(named & isinstance(measured.row, OneOperand))
+    numbers = values(measured.probes.a[masks], measured.row.a)
+    return masks, numbers.argmax(1), numbers.argmin(1), np.sort(numbers, 1)[:, measured.row.k // 2]
 
 
 def _orders(measured: Measured) -> tuple[str, ...]:
     """Return the orders of a reduction that differ: those with a name, and those that masks show."""
     k = measured.row.k
-    found = {canonical(postfix(name, k)): name for name in reversed(NAMED)}
-    numbers = values(measured.results, measured.row.result).tolist()
-    masks: dict[str, dict[tuple[int, int], int]] = {}
-    for name, number in zip(measured.probes.names, numbers, strict=True):
-        if name.startswith("mask/"):
-            _, kind, unit, i, j = name.split("/")
-            left = number / float(unit)
-            masks.setdefault(kind, {})[int(i), int(j)] = k - int(left) if 0 <= left <= k else 0
-    for sizes in masks.values():
-        shown = from_masks(sizes, range(k))
+    found: dict[str, str] = {}
+    for name in NAMED:
+        found.setdefault(canonical(postfix(name, k)), name)
+    masks, first, second, small = _masks(measured)
+    with np.errstate(all="ignore"):
+        left = values(measured.results[masks], measured.row.result) / small
+    together = np.where((left >= 0) & (left <= k), k - left, 0).astype(int)
+    for unit in np.unique(small):
+        own = small == unit
+        places = zip(first[own].tolist(), second[own].tolist(), strict=True)
+        shown = from_masks(dict(zip(places, together[own].tolist(), strict=True)), range(k))
         if shown is not None:
-            found.setdefault(canonical(shown.split()), canonical(shown.split()))
-    return tuple(sorted(found.values(), key=lambda one: NAMED.index(one) if one in NAMED else len(NAMED)))
+            text = canonical(shown.split())
+            found.setdefault(text, text)
+    return tuple(found.values())
 
 
 def _best(search: _Search, model: UnitModel, others: Iterator[UnitModel]) -> UnitModel:

@@ -53,9 +53,9 @@ def from_masks(sizes: Mapping[tuple[int, int], int], places: Sequence[int]) -> s
     first, *others = places
     if not others:
         return str(first)
-    inside = [first, *(place for place in others if sizes[first, place] < len(places))]
-    outside = [place for place in others if sizes[first, place] == len(places)]
-    if not outside or len(inside) + len(outside) != len(places):
+    inside = [first, *(place for place in others if sizes.get((first, place), 0) < len(places))]
+    outside = [place for place in others if place not in inside]
+    if not outside:
         return None
     one, other = from_masks(sizes, inside), from_masks(sizes, outside)
     return None if one is None or other is None else f"{one} {other} +"

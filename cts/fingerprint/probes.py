@@ -222,7 +222,7 @@ def _specials(row: Row) -> Vectors:
         names.append(f"special/{name}")
         lines.append(([terms.get(i, (0, 0))[0] for i in range(row.k)], [terms.get(i, (0, 0))[1] for i in range(row.k)], c))
 
-    parts = {"a": _unusual(row.a), "b": _unusual(row.b), "c": _unusual(row.c)}
+    parts = {"a": unusual(row.a), "b": unusual(row.b), "c": unusual(row.c)}
     ones = tuple(bits_of(component, 1.0) for component in (row.a, row.b, row.c))
     for name, bits in parts["a"].items():
         for place in {0, row.k - 1}:
@@ -255,7 +255,7 @@ def _specials(row: Row) -> Vectors:
     return Vectors(tuple(names), a, b, c)
 
 
-def _unusual(component: ComponentType) -> dict[str, int]:
+def unusual(component: ComponentType) -> dict[str, int]:
     """Return bits of unusual numbers: by encoding, so types without infinities have fewer."""
     sign, fraction = 1 << (component.bits - 1), component.precision - 1
     infinity = bits_of(component, np.inf)
@@ -305,44 +305,34 @@ def _reductions(row: OneOperand) -> Vectors:
     # The sum of all small elements is less than half the last bit of the large ones: in the type itself, or (far) in binary32.
     for name, precision in {"near": row.a.precision, "far": 24}.items():
         big = 2.0 ** min(int(np.log2(largest_finite(row.a))), 40)
-        small = big * 2.0 ** -(precision + 1 + row.k.bit_length())
+        small = big * 2.0 ** -(precision + 1 + (row.k - 1).bit_length())
         if name == "near" or (row.a.precision < precision and _has(row.a, small)):
             numbers = np.full((len(pairs), row.k), small)
             np.put_along_axis(numbers, pairs, np.array([[big, -big]]), 1)
-            masks = _of_one_operand(row, [f"mask/{name}/{small!r}/{i}/{j}" for i, j in pairs], encode(row.a, numbers))
-            found = _joined(found, masks)
+            found = _joined(found, _of_one_operand(row, [f"mask/{name}/{i}/{j}" for i, j in pairs], encode(row.a, numbers)))
     return Vectors(found.names, found.a, _of_one_operand(row, (), found.a).b, found.c)
 
 
 def _conversions(row: OneOperand) -> Vectors:
-    """Return numbers between two neighbours of the result's type, in eighths of the distance and beside the middle; those around the
-    limits of both types; and unusual ones."""
-    target, rng = row.result, np.random.default_rng(1)
-    largest, normal = (bits_of(target, number) for number in (largest_finite(target), smallest_normal(target)))
-    near = [np.arange(edge - 12, edge + 12) for edge in (0, normal, largest)]
-    lower = np.unique(np.concatenate([*near, rng.integers(0, largest, 200)]).clip(0, largest)).astype(target.bits_dtype)
-    numbers = values(lower, target)
-    step = ulp(target, numbers)
-    beyond = largest_finite(target) * 2.0 ** np.arange(1, 40)
-    parts = [numbers + step * eighths / 8 for eighths in range(17)] + [beyond]
-    with np.errstate(over="ignore"):
-        found = np.concatenate([encode(row.a, one) for one in parts])
-    wide = found.astype(np.int64)
-    edges = [bits_of(row.a, number) for number in (0.0, smallest_normal(row.a), largest_finite(row.a))]
-    beside = np.concatenate([wide - 1, wide, wide + 1, *(np.arange(edge - 8, edge + 8) for edge in edges)])
-    infinity = bits_of(row.a, np.inf)
-    unusual = np.arange(infinity, 1 << row.a.bits - 1, max(1, (1 << row.a.precision - 1) // 32))
-    magnitudes = np.unique(np.concatenate([beside, unusual, [infinity + 1]]).clip(0, (1 << row.a.bits - 1) - 1)).astype(row.a.bits_dtype)
-    names, bits = [], []
-    for number, magnitude in zip(values(magnitudes, row.a).tolist(), magnitudes.tolist(), strict=True):
-        if not np.isfinite(number):
-            kind = "special"
-        elif number > largest_finite(target):
-            kind = "overflow"
+    """Return all numbers of a type of at most 16 bits. Of f32: those between two neighbours of the result's type, in eighths of the
+    distance, with their own neighbours; those around the limits of both types; and NaN."""
+    target, top = row.result, sign_bit(row.a)
+    if row.a.bits <= 16:
+        magnitudes = np.arange(top)
+    else:
+        largest, normal = (bits_of(target, number) for number in (largest_finite(target), smallest_normal(target)))
+        near = [np.arange(edge - 12, edge + 12) for edge in (0, normal, largest)] + [np.random.default_rng(1).integers(0, largest, 200)]
+        numbers = values(np.unique(np.concatenate(near).clip(0, largest)).astype(target.bits_dtype), target)
+        parts = [numbers + ulp(target, numbers) * eighths / 8 for eighths in range(17)] + [largest_finite(target) * 2.0 ** np.arange(40)]
+        edges = [bits_of(row.a, number) for number in (0.0, smallest_normal(row.a), np.inf)]
+        chosen = [encode(row.a, np.concatenate(parts)).astype(np.int64), *edges, np.arange(edges[-1], top, top >> 14)]
+        magnitudes = np.unique(np.add.outer(np.hstack(chosen), np.arange(-2, 3)).clip(0, top - 1))
+    names = []
+    for bits, number in zip(magnitudes.tolist(), values(magnitudes.astype(row.a.bits_dtype), row.a).tolist(), strict=True):
+        if number <= largest_finite(target):
+            place = number / float(ulp(target, np.array(number))) % 1
+            kind = {0.0: "kept", 0.5: "tie"}.get(place, "between") + ("_denormal" if number < smallest_normal(target) else "")
         else:
-            place = number / float(ulp(target, np.array(number)))
-            kind = {0.0: "kept", 0.5: "tie"}.get(place % 1, "between") + ("_denormal" if number < smallest_normal(target) else "")
-        for sign, added in (("plus", 0), ("minus", sign_bit(row.a))):
-            names.append(f"{kind}/{sign}/{magnitude:#x}")
-            bits.append(magnitude | added)
-    return _of_one_operand(row, names, np.array(bits, row.a.bits_dtype)[:, None])
+            kind = "overflow" if np.isfinite(number) else "special"
+        names += [f"{kind}/plus/{bits:#x}", f"{kind}/minus/{bits:#x}"]
+    return _of_one_operand(row, names, np.add.outer(magnitudes, [0, top]).reshape(-1, 1).astype(row.a.bits_dtype))

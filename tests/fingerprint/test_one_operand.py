@@ -38,7 +38,7 @@ UNITS: Mapping[str, tuple[Unit, str, dict[str, Any]]] = {
 
 
 def _found(unit: Unit, row: str) -> Fit:
-    return infer(measure(unit, parse(row), seed=1, elements=4000))
+    return infer(measure(unit, parse(row), seed=1, elements=1500))
 
 
 @pytest.mark.parametrize("name", UNITS)

@@ -325,7 +325,7 @@ def _conversions(row: OneOperand) -> Vectors:
         numbers = values(np.unique(np.concatenate(near).clip(0, largest)).astype(target.bits_dtype), target)
         parts = [numbers + ulp(target, numbers) * eighths / 8 for eighths in range(17)] + [largest_finite(target) * 2.0 ** np.arange(40)]
         edges = [bits_of(row.a, number) for number in (0.0, smallest_normal(row.a), np.inf)]
-        chosen = [encode(row.a, np.concatenate(parts)).astype(np.int64), *edges, np.arange(edges[-1], top, top >> 14)]
+        chosen = [encode(row.a, np.concatenate(parts)).astype(np.int64), np.array(edges), np.arange(edges[-1], top, top >> 14)]
         magnitudes = np.unique(np.add.outer(np.hstack(chosen), np.arange(-2, 3)).clip(0, top - 1))
     names = []
     for bits, number in zip(magnitudes.tolist(), values(magnitudes.astype(row.a.bits_dtype), row.a).tolist(), strict=True):

@@ -1,5 +1,6 @@
-"""Measures the arithmetic of a device's matrix unit: block length, alignment, rounding, order, special values. No result is wrong: a
-model that fits the results is printed, with the share of random results whose bits it predicts. Exit code 1 only with --expect-model."""
+"""Measures the arithmetic of a device's matrix unit: block length, alignment, rounding, order, special values; the order of its reductions
+and the rounding of its conversions. No result is wrong: a model that fits the results is printed, with the share of random results whose
+bits it predicts. Exit code 1 only with --expect-model."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ from cts.fingerprint.dispatching import rows_of, unit_of
 from cts.fingerprint.inference import infer
 from cts.fingerprint.measuring import Measured, measure
 from cts.fingerprint.observing import observe
+from cts.fingerprint.one_operand import Row
 from cts.fingerprint.page import page
 from cts.fingerprint.record import Fingerprint, RowPrint, document, read
 from cts.journal.atomic import write_text
 from cts.judges import choose
 from generators.errors import CtsError
-from generators.property_rows import PropertyRow
 
 _ELEMENTS = 1_000_000
 _SEED = 35
@@ -33,9 +34,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add(parser, "--device", default=EMBEDDED)
     parser.add_argument("--from", dest="from_", type=Path, metavar="FILE", help="infer from the results in a file of --out; run nothing")
-    parser.add_argument("--row", action="append", metavar="TEXT", help="only rows whose name has this text; may be given several times")
+    parser.add_argument(
+        "--row",
+        action="append",
+        metavar="TEXT",
+        help="only rows, reductions and conversions whose names have this text, such as reduce, convert or 16x16x16.f16; may be given "
+        "several times",
+    )
     parser.add_argument("--every-row", action="store_true", help="also rows that differ from another one only in M and N")
-    parser.add_argument("--elements", type=int, default=_ELEMENTS, metavar="N", help="random results for each row (default: %(default)s)")
+    parser.add_argument(
+        "--elements",
+        type=int,
+        default=_ELEMENTS,
+        metavar="N",
+        help="random results for each row (default: %(default)s); at most 100000 for a reduction or conversion",
+    )
     parser.add_argument("--seed", type=int, default=_SEED, metavar="N", help="the seed of random operands (default: %(default)s)")
     add(parser, "--step-timeout")
     add(parser, "--out", "write models and results here, as JSON")
@@ -88,7 +101,7 @@ def _read(options: argparse.Namespace, path: Path) -> Fingerprint:
     return replace(found, rows=rows)
 
 
-def _wanted(options: argparse.Namespace, row: PropertyRow) -> bool:
+def _wanted(options: argparse.Namespace, row: Row) -> bool:
     return not options.row or any(text in str(row) for text in options.row)
 
 

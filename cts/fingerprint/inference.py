@@ -13,10 +13,12 @@ import numpy as np
 
 from cts.fingerprint.measuring import Measured
 from cts.fingerprint.model import UnitModel, predict
-from cts.fingerprint.probes import Vectors
-from cts.fingerprint.samples import KINDS, kind_of, matrices_as_vectors, sampled
+from cts.fingerprint.one_operand import OneOperand, Row
+from cts.fingerprint.orders import NAMED, canonical, from_masks, postfix
+from cts.fingerprint.probes import Vectors, unusual
+from cts.fingerprint.samples import kind_of, kinds_of, matrices_as_vectors, sampled
 from generators.numerics.formats import is_nan, values
-from generators.property_rows import PropertyRow
+from generators.types import COMPONENT_TYPES
 
 _SAMPLED = 3000
 """Random results by which models are compared."""
@@ -25,7 +27,7 @@ _FIRST = 300
 _KEPT = 8
 """Models that are improved."""
 _CHUNK = 64
-"""Matrices predicted at once."""
+"""Matrices predicted at once; more if they have few results."""
 
 _CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
     {
@@ -58,6 +60,11 @@ _WAYS: tuple[Mapping[str, Any], ...] = ({}, {"accumulator": "after_sum"}, {"c": 
 """Ways to add that are tried with each block length before anything is improved."""
 
 _PAIRS = (("partial_rounding", "final_rounding"), ("alignment", "alignment_rounding"), ("order", "c"), ("partial", "last_sum"))
+_REDUCTION = (
+    *("partial", "partial_rounding", "last_sum", "final_rounding", "overflow", "flush_factors", "flush_sums", "flush_result"),
+    *("zero", "nan_operands"),
+)
+_CONVERSION = ("final_rounding", "flush_factors", "flush_result", "zero")
 """Fields that are also changed together."""
 
 
@@ -91,10 +98,12 @@ class _Search:
         elements = np.sort(rng.choice(size, min(size, _SAMPLED), replace=False))
         random = sampled(self.row, measured.seed, elements)
         wanted = measured.random[elements]
-        self._parts = ((measured.probes, measured.results), (random, wanted))
+        compared = _compared(measured)
+        self._parts = ((measured.probes[compared], measured.results[compared]), (random, wanted))
         some = rng.permutation(len(wanted))[:_FIRST]
         self._few = ((random[some], wanted[some]),)
         self._seen: dict[UnitModel, float] = {}
+        self.choices = choices(measured)
 
     def score(self, model: UnitModel) -> float:
         """Return how well a model fits: 1 if it predicts everything."""
@@ -108,6 +117,12 @@ class _Search:
 
     def _score(self, model: UnitModel, parts: tuple[tuple[Vectors, np.ndarray], ...]) -> float:
         return float(np.mean([_share(predict(model, self.row, given) == wanted) for given, wanted in parts]))
+
+
+def _compared(measured: Measured) -> np.ndarray:
+    """Return which probes models are compared by: of the masks of a reduction, only those of the first place and of neighbours."""
+    masks, first, second, _ = _masks(measured)
+    return np.delete(np.arange(measured.results.size), masks[(first > 0) & (second - first > 1)])
 
 
 def _share(fits: np.ndarray) -> float:
@@ -135,16 +150,17 @@ def judge(model: UnitModel | None, measured: Measured) -> Fit:
     missed = Counter("/".join(measured.probes.names[i].split("/")[:2]) for i in np.flatnonzero(wrong))
     size = row.m * row.n
     fits = np.zeros(measured.random.size, bool)
-    for first in range(0, measured.random.size // size, _CHUNK):
-        given = matrices_as_vectors(row, measured.seed, first, min(_CHUNK, measured.random.size // size - first))
+    chunk = max(_CHUNK, _CHUNK * 256 // size)
+    for first in range(0, measured.random.size // size, chunk):
+        given = matrices_as_vectors(row, measured.seed, first, min(chunk, measured.random.size // size - first))
         own = slice(first * size, first * size + len(given.c))
         fits[own] = _results(model, row, given) == measured.random[own]
     kinds = kind_of(row, np.arange(fits.size))
-    shares = {name: _share(fits[kinds == number]) for number, name in enumerate(KINDS)}
+    shares = {name: _share(fits[kinds == number]) for number, name in enumerate(kinds_of(row))}
     return Fit(model, _share(~wrong), _share(fits), shares, dict(missed))
 
 
-def _results(model: UnitModel | None, row: PropertyRow, given: Vectors) -> np.ndarray:
+def _results(model: UnitModel | None, row: Row, given: Vectors) -> np.ndarray:
     if model is not None:
         return predict(model, row, given)
     a, b, c = (values(bits, t).astype(object) for bits, t in ((given.a, row.a), (given.b, row.b), (given.c, row.c)))
@@ -165,10 +181,13 @@ def _usual_nan(measured: Measured) -> int:
 def _starts(search: _Search, nan: int) -> list[UnitModel]:
     """Return models to begin with, the best first: one for each block length and way to add."""
     found = []
-    for block in _divisors(search.row.k):
-        for way in _WAYS:
+    usable = search.choices
+    ways = _WAYS if "c" in usable else [{"order": order} for order in usable.get("order", ("sequential",))]
+    for block in usable.get("block", (1,)):
+        for way in ways:
             plain = replace(UnitModel(block, nan=nan), **way)
-            parts = product((None, 13, 24), dict.fromkeys(("f32", search.row.result.name, "f64")), _CHOICES["final_rounding"][:2])
+            types = dict.fromkeys(("f32", search.row.result.name, "f64"))
+            parts = product((None, 13, 24) if "alignment" in usable else (None,), types, _CHOICES["final_rounding"][:2])
             same = (replace(plain, alignment=bits, partial=type_, partial_rounding=how, final_rounding=how) for bits, type_, how in parts)
             found.append(max(same, key=search.first_score))
     return sorted(found, key=search.first_score, reverse=True)
@@ -181,13 +200,13 @@ def _divisors(k: int) -> tuple[int, ...]:
 def _improved(search: _Search, model: UnitModel) -> UnitModel:
     """Return a model of which no change of a field, or of a pair of fields, fits better."""
     while (before := search.score(model)) < 1:
-        for name in ("block", *_CHOICES):
-            model = _best(search, model, (replace(model, **{name: value}) for value in _values(search.row, model, name)))
+        for name in search.choices:
+            model = _best(search, model, (replace(model, **{name: value}) for value in _values(search, model, name)))
         if search.score(model) == before:
-            for one, other in _PAIRS:
-                for value in _values(search.row, model, one):
+            for one, other in (pair for pair in _PAIRS if {*pair} <= {*search.choices}):
+                for value in _values(search, model, one):
                     changed = replace(model, **{one: value})
-                    model = _best(search, model, (replace(changed, **{other: second}) for second in _values(search.row, model, other)))
+                    model = _best(search, model, (replace(changed, **{other: second}) for second in _values(search, model, other)))
         if search.score(model) == before:
             break
     return model
@@ -195,19 +214,62 @@ def _improved(search: _Search, model: UnitModel) -> UnitModel:
 
 def _plain(search: _Search, model: UnitModel) -> UnitModel:
     """Return the model with the plainest values of all fields, as far as it fits as well."""
-    for name, choices in _CHOICES.items():
-        plainer = replace(model, **{name: choices[0]})
+    for name in search.choices:
+        plainer = model if name == "block" else replace(model, **{name: search.choices[name][0]})
         if search.score(plainer) >= search.score(model):
             model = plainer
     return model
 
 
-def _values(row: PropertyRow, model: UnitModel, name: str) -> tuple[Any, ...]:
-    if name == "block":
-        return _divisors(row.k)
-    if name == "lowest_exponent" and model.alignment is None:
-        return (None,)
-    return _CHOICES[name]
+def _values(search: _Search, model: UnitModel, name: str) -> tuple[Any, ...]:
+    return (None,) if name == "lowest_exponent" and model.alignment is None else search.choices[name]
+
+
+def choices(measured: Measured) -> Mapping[str, tuple[Any, ...]]:
+    """Return the fields that the model of a row has, except ``nan``, and their values, the plainest first."""
+    row = measured.row
+    if not isinstance(row, OneOperand):
+        return {"block": _divisors(row.k), **_CHOICES}
+    if row.mode is None:
+        between = (name for name in ("bf16", "f16") if row.result.precision < COMPONENT_TYPES[name].precision < row.a.precision)
+        found = {name: _CHOICES[name] for name in _CONVERSION} | {
+            "final_rounding": ("nearest_even", "nearest_away", *_CHOICES["final_rounding"][1:]),
+            "overflow": ("infinity", "saturated", "finite"),
+            # A type without infinities has one NaN of each sign.
+            "nan_operands": ("ignored", "sign", "products_first", "as_they_are")[: 4 if "infinity" in unusual(row.result) else 2],
+        }
+        return found | ({"products": (None, *types)} if (types := tuple(between)) else {})
+    wide = tuple(name for name in _CHOICES["partial"] if COMPONENT_TYPES[name].precision >= row.result.precision)
+    own = {"order": _orders(measured), "partial": wide, "nan_operands": ("ignored", "products_first")}
+    return {name: _CHOICES[name] for name in _REDUCTION} | own
+
+
+def _masks(measured: Measured) -> tuple[np.ndarray, ...]:
+    """Return which probes are masks of a reduction, the places of their large elements, and their small ones."""
+    named = np.array([name.startswith("mask/") for name in measured.probes.names], bool)
+    masks = np.flatnonzero(named & isinstance(measured.row, OneOperand))
+    numbers = values(measured.probes.a[masks], measured.row.a)
+    return masks, numbers.argmax(1), numbers.argmin(1), np.sort(numbers, 1)[:, measured.row.k // 2]
+
+
+def _orders(measured: Measured) -> tuple[str, ...]:
+    """Return the orders of a reduction that differ: those with a name, and those that masks show."""
+    k = measured.row.k
+    found: dict[str, str] = {}
+    for name in NAMED:
+        found.setdefault(canonical(postfix(name, k)), name)
+    masks, first, second, small = _masks(measured)
+    with np.errstate(all="ignore"):
+        left = values(measured.results[masks], measured.row.result) / small
+    together = np.where((left >= 0) & (left <= k), k - left, 0).astype(int)
+    for unit in np.unique(small):
+        own = small == unit
+        places = zip(first[own].tolist(), second[own].tolist(), strict=True)
+        shown = from_masks(dict(zip(places, together[own].tolist(), strict=True)), range(k))
+        if shown is not None:
+            text = canonical(shown.split())
+            found.setdefault(text, text)
+    return tuple(found.values())
 
 
 def _best(search: _Search, model: UnitModel, others: Iterator[UnitModel]) -> UnitModel:
@@ -221,8 +283,8 @@ def _best(search: _Search, model: UnitModel, others: Iterator[UnitModel]) -> Uni
 def _undecided(search: _Search, model: UnitModel) -> tuple[str, ...]:
     """Return the fields that have only one value, or another one with the same results wherever models were compared."""
     found = []
-    for name in ("block", *_CHOICES):
-        others = [replace(model, **{name: value}) for value in _values(search.row, model, name) if value != getattr(model, name)]
+    for name in search.choices:
+        others = [replace(model, **{name: value}) for value in _values(search, model, name) if value != getattr(model, name)]
         if not others or any(search.score(other) == search.score(model) for other in others):
             found.append(name)
     return tuple(found)

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from cts.fingerprint.dispatching import NotMeasured, Unit, run_vectors
+from cts.fingerprint.one_operand import OneOperand, Row
 from cts.fingerprint.probes import Vectors, probes
 from cts.fingerprint.samples import samples
-from generators.property_rows import PropertyRow
 
 _CHUNK = 512
 """Matrices of random operands that a unit gets at once."""
+_MOST_RESULTS = 100_000
+"""The most random results of a reduction or conversion, in whole matrices."""
+_MOST_OPERANDS = 1 << 21
+"""The most elements that random reductions add."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class Measured:
         failure: why nothing was measured; then the rest is empty.
     """
 
-    row: PropertyRow
+    row: Row
     probes: Vectors
     results: np.ndarray
     seed: int
@@ -35,17 +39,19 @@ class Measured:
     failure: str = ""
 
 
-def unmeasured(row: PropertyRow, failure: str = "", seed: int = 0) -> Measured:
+def unmeasured(row: Row, failure: str = "", seed: int = 0) -> Measured:
     """Return what is known of a row without results."""
     nothing = np.zeros(0, row.result.bits_dtype)
     a, b = (np.zeros((0, row.k), component.bits_dtype) for component in (row.a, row.b))
     return Measured(row, Vectors((), a, b, np.zeros(0, row.c.bits_dtype)), nothing, seed, nothing, failure)
 
 
-def measure(unit: Unit, row: PropertyRow, seed: int, elements: int) -> Measured:
+def measure(unit: Unit, row: Row, seed: int, elements: int) -> Measured:
     """Run the probes of a row, and random operands for at least ``elements`` results, in whole matrices."""
     given = probes(row)
     # Sums of integers are exact, so few results tell all.
+    if isinstance(row, OneOperand):
+        elements = min(elements, _MOST_RESULTS, _MOST_OPERANDS // row.k)
     matrices = -(-(elements if row.result.is_float else elements // 16) // (row.m * row.n))
     try:
         results = run_vectors(unit, row, given)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from cts.fingerprint.measuring import Measured
+from cts.fingerprint.one_operand import OneOperand
 from generators.numerics.formats import is_nan, values
 
 _LADDERS = ("first", "between", "last", "before_last", "c_small", "c_large_first", "c_large_last")
@@ -20,6 +21,8 @@ def observe(measured: Measured) -> Mapping[str, str]:
     found: dict[str, str] = {}
     if not measured.results.size or not measured.row.result.is_float:
         return found
+    if isinstance(measured.row, OneOperand):
+        return {"NaN results": _nans(measured)}
     numbers = dict(zip(measured.probes.names, values(measured.results, measured.row.result).tolist(), strict=True))
     ladders = {place: _by_last(numbers, f"ladder/{place}/1/+1/") for place in _LADDERS}
     least = [f"{place} {_survivors({e: x != 0 for e, x in ladder.items()})}" for place, ladder in ladders.items() if ladder]

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import numpy as np
 
+from cts.fingerprint.inference import choices
 from cts.fingerprint.model import UnitModel
 from cts.fingerprint.record import Fingerprint, RowPrint
 
@@ -38,8 +39,9 @@ def _row(one: RowPrint) -> Iterator[str]:
         how = "saturate once, after the exact sum" if one.measured.row.saturating else "have the low bits of the exact sum"
         yield f"Integer results {how}: {share(fit.random)} of random results, {share(fit.probes)} of probes."
         return
+    fields = {"nan", *choices(one.measured)}
     yield from ("| the model | |", "|---|---|")
-    yield from (f"| {name} | {text} |" for name, text in _fields(fit.model) if name not in fit.undecided)
+    yield from (f"| {name} | {text} |" for name, text in _fields(fit.model) if name in fields and name not in fit.undecided)
     yield from ("", f"No probe decides {', '.join(fit.undecided)}.") if fit.undecided else ()
     yield ""
     yield "Predicted by kind of random operands: " + ", ".join(f"{kind} {share(part)}" for kind, part in fit.kinds.items()) + "."

@@ -7,11 +7,13 @@ represent are left out. Names say what a probe is for a K of at least 4; with a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from generators.numerics.formats import bits_of, encode, largest_finite, smallest_normal, values
+from cts.fingerprint.one_operand import OneOperand, Row
+from generators.numerics.formats import bits_of, encode, largest_finite, sign_bit, smallest_normal, values
+from generators.numerics.rounding import ulp
 from generators.property_rows import PropertyRow
 from generators.types import ComponentType
 
@@ -46,18 +48,23 @@ class _Probe:
     c: float = 0.0
 
 
-def probes(row: PropertyRow) -> Vectors:
+def probes(row: Row) -> Vectors:
     """Return the probes of a row."""
+    if isinstance(row, OneOperand):
+        return _reductions(row) if row.mode is not None else _conversions(row)
     if not row.result.is_float:
         return _integers(row)
-    found = [one for one in _all(row) if _fits(row, one)]
+    return _encoded(row, [one for one in _all(row) if _fits(row, one)], _specials(row))
+
+
+def _encoded(row: Row, found: Sequence[_Probe], others: Vectors) -> Vectors:
     a, b = np.zeros((len(found), row.k)), np.zeros((len(found), row.k))
     for number, one in enumerate(found):
         for place, (left, right) in one.terms.items():
             a[number, place], b[number, place] = left, right
     c = np.array([one.c for one in found])
     numbers = Vectors(tuple(one.name for one in found), encode(row.a, a), encode(row.b, b), encode(row.c, c))
-    return _joined(numbers, _specials(row))
+    return _joined(numbers, others)
 
 
 def _joined(first: Vectors, second: Vectors) -> Vectors:
@@ -75,7 +82,7 @@ def _fits(row: PropertyRow, probe: _Probe) -> bool:
     return places and _has(row.c, probe.c) and all(_has(row.a, a) and _has(row.b, b) for a, b in probe.terms.values())
 
 
-def _power(row: PropertyRow, exponent: int, factor: float = 1.0) -> Term:
+def _power(row: Row, exponent: int, factor: float = 1.0) -> Term:
     """Return two factors whose product is ``factor`` * 2**``exponent``."""
     half = exponent // 2
     if exponent < 0:
@@ -84,10 +91,10 @@ def _power(row: PropertyRow, exponent: int, factor: float = 1.0) -> Term:
     return factor * 2.0**half, 2.0 ** (exponent - half)
 
 
-def _all(row: PropertyRow) -> Iterator[_Probe]:
+def _all(row: Row) -> Iterator[_Probe]:
     k = row.k
     yield from _ladders(row)
-    yield from _masks(row)
+    yield from _masks(row) if isinstance(row, PropertyRow) else ()
     yield from _halves(row)
     high = 2.0 ** int(np.log2(largest_finite(row.a)))
     for exponent in range(0, 50):
@@ -121,7 +128,7 @@ def _all(row: PropertyRow) -> Iterator[_Probe]:
             yield _Probe(f"overflow/{name}_far_back/{sign:+.0f}", {0: signed, 1: signed, k - 2: less, k - 1: less})
 
 
-def _ladders(row: PropertyRow) -> Iterator[_Probe]:
+def _ladders(row: Row) -> Iterator[_Probe]:
     """Yield a small term beside two large ones that cancel: the least that survives tells the width of the alignment."""
     k = row.k
     for exponent in range(0, 64):
@@ -149,7 +156,7 @@ def _masks(row: PropertyRow) -> Iterator[_Probe]:
             yield _Probe(f"mask/{name}/{i}/{k}", dict.fromkeys(range(k), small) | {i: big}, -big[0] * big[1])
 
 
-def _halves(row: PropertyRow) -> Iterator[_Probe]:
+def _halves(row: Row) -> Iterator[_Probe]:
     """Yield sums between two neighbours of the result's type, in eighths of the distance: final rounding."""
     k, step = row.k, row.result.precision + 2
     for base in (1.0, 1.0 + 2.0 ** (1 - row.result.precision), 2.0, 1.5):
@@ -163,7 +170,7 @@ def _halves(row: PropertyRow) -> Iterator[_Probe]:
                     yield _Probe(f"rounding/far_product/{name}", {0: (sign * base, 1.0), k - 1: small})
 
 
-def _small(row: PropertyRow) -> Iterator[_Probe]:
+def _small(row: Row) -> Iterator[_Probe]:
     """Yield denormal factors, C and results, and sums near the least exponents."""
     k = row.k
     for which, component in (("a", row.a), ("b", row.b), ("c", row.c)):
@@ -194,7 +201,7 @@ def _small(row: PropertyRow) -> Iterator[_Probe]:
             yield _Probe(f"tiny/with_least/{place}", {0: small}, 2.0**least)
 
 
-def _singles(row: PropertyRow) -> Iterator[_Probe]:
+def _singles(row: Row) -> Iterator[_Probe]:
     """Yield single products of full significands at each place, alone and with C: rounding of products."""
     rng = np.random.default_rng(1)
     for number in range(96):
@@ -206,7 +213,7 @@ def _singles(row: PropertyRow) -> Iterator[_Probe]:
         yield _Probe(f"product/and_small_c/{number}", {number % row.k: (a, b)}, c * 2.0**-4)
 
 
-def _specials(row: PropertyRow) -> Vectors:
+def _specials(row: Row) -> Vectors:
     """Return NaN with payloads, infinities and signed zeros, by bits."""
     names: list[str] = []
     lines: list[tuple[Sequence[int], Sequence[int], int]] = []
@@ -215,7 +222,7 @@ def _specials(row: PropertyRow) -> Vectors:
         names.append(f"special/{name}")
         lines.append(([terms.get(i, (0, 0))[0] for i in range(row.k)], [terms.get(i, (0, 0))[1] for i in range(row.k)], c))
 
-    parts = {"a": _unusual(row.a), "b": _unusual(row.b), "c": _unusual(row.c)}
+    parts = {"a": unusual(row.a), "b": unusual(row.b), "c": unusual(row.c)}
     ones = tuple(bits_of(component, 1.0) for component in (row.a, row.b, row.c))
     for name, bits in parts["a"].items():
         for place in {0, row.k - 1}:
@@ -248,7 +255,7 @@ def _specials(row: PropertyRow) -> Vectors:
     return Vectors(tuple(names), a, b, c)
 
 
-def _unusual(component: ComponentType) -> dict[str, int]:
+def unusual(component: ComponentType) -> dict[str, int]:
     """Return bits of unusual numbers: by encoding, so types without infinities have fewer."""
     sign, fraction = 1 << (component.bits - 1), component.precision - 1
     infinity = bits_of(component, np.inf)
@@ -276,3 +283,56 @@ def _integers(row: PropertyRow) -> Vectors:
                 lines.append((a, b, c))
     left, right, added = (encode(t, np.array([line[i] for line in lines])) for i, t in enumerate((row.a, row.b, row.c)))
     return Vectors(tuple(names), np.repeat(left[:, None], row.k, 1), np.repeat(right[:, None], row.k, 1), added)
+
+
+def _of_one_operand(row: OneOperand, names: Sequence[str], a: np.ndarray) -> Vectors:
+    """Return probes whose elements have the bits ``a``, (n, k)."""
+    return Vectors(tuple(names), a, np.full(a.shape, bits_of(row.a, 1.0), a.dtype), np.zeros(len(a), a.dtype))
+
+
+def _reductions(row: OneOperand) -> Vectors:
+    """Return those probes of multiply-adds that are sums alone, of products that one element can be; and masks of all pairs of places."""
+    sums = []
+    for one in _all(row):
+        terms = {place: (a * b, 1.0) for place, (a, b) in one.terms.items()}
+        if not one.c and max(terms, default=0) < row.k and all(_has(row.a, number) for number, _ in terms.values()):
+            sums.append(replace(one, terms=terms))
+    specials = _specials(row)
+    alone = (specials.c == 0) & ((specials.b == bits_of(row.a, 1.0)) | (specials.a == 0) & (specials.b == 0)).all(1)
+    names = [name for name, kept in zip(specials.names, alone, strict=True) if kept]
+    found = _encoded(row, sums, _of_one_operand(row, names, specials.a[alone]))
+    pairs = np.array([(i, j) for i in range(row.k) for j in range(i + 1, row.k)])
+    # The sum of all small elements is less than half the last bit of the large ones: in the type itself, or (far) in binary32.
+    for name, precision in {"near": row.a.precision, "far": 24}.items():
+        big = 2.0 ** min(int(np.log2(largest_finite(row.a))), 40)
+        small = big * 2.0 ** -(precision + 1 + (row.k - 1).bit_length())
+        if name == "near" or (row.a.precision < precision and _has(row.a, small)):
+            numbers = np.full((len(pairs), row.k), small)
+            np.put_along_axis(numbers, pairs, np.array([[big, -big]]), 1)
+            found = _joined(found, _of_one_operand(row, [f"mask/{name}/{i}/{j}" for i, j in pairs], encode(row.a, numbers)))
+    return Vectors(found.names, found.a, _of_one_operand(row, (), found.a).b, found.c)
+
+
+def _conversions(row: OneOperand) -> Vectors:
+    """Return all numbers of a type of at most 16 bits. Of f32: those between two neighbours of the result's type, in eighths of the
+    distance, with their own neighbours; those around the limits of both types; and NaN."""
+    target, top = row.result, sign_bit(row.a)
+    if row.a.bits <= 16:
+        magnitudes = np.arange(top)
+    else:
+        largest, normal = (bits_of(target, number) for number in (largest_finite(target), smallest_normal(target)))
+        near = [np.arange(edge - 12, edge + 12) for edge in (0, normal, largest)] + [np.random.default_rng(1).integers(0, largest, 200)]
+        numbers = values(np.unique(np.concatenate(near).clip(0, largest)).astype(target.bits_dtype), target)
+        parts = [numbers + ulp(target, numbers) * eighths / 8 for eighths in range(17)] + [largest_finite(target) * 2.0 ** np.arange(40)]
+        edges = [bits_of(row.a, number) for number in (0.0, smallest_normal(row.a), np.inf)]
+        chosen = [encode(row.a, np.concatenate(parts)).astype(np.int64), np.array(edges), np.arange(edges[-1], top, top >> 14)]
+        magnitudes = np.unique(np.add.outer(np.hstack(chosen), np.arange(-2, 3)).clip(0, top - 1))
+    names = []
+    for bits, number in zip(magnitudes.tolist(), values(magnitudes.astype(row.a.bits_dtype), row.a).tolist(), strict=True):
+        if number <= largest_finite(target):
+            place = number / float(ulp(target, np.array(number))) % 1
+            kind = {0.0: "kept", 0.5: "tie"}.get(place, "between") + ("_denormal" if number < smallest_normal(target) else "")
+        else:
+            kind = "overflow" if np.isfinite(number) else "special"
+        names += [f"{kind}/plus/{bits:#x}", f"{kind}/minus/{bits:#x}"]
+    return _of_one_operand(row, names, np.add.outer(magnitudes, [0, top]).reshape(-1, 1).astype(row.a.bits_dtype))

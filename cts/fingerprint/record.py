@@ -14,13 +14,15 @@ import numpy as np
 
 from cts.fingerprint.inference import Fit
 from cts.fingerprint.measuring import Measured, unmeasured
+from cts.fingerprint.one_operand import OneOperand
+from cts.fingerprint.one_operand import parse as parse_row
+from cts.fingerprint.orders import NAMED, postfix
 from cts.fingerprint.probes import Vectors
 from cts.fingerprint.samples import RECIPE
 from cts.journal.strict_json import NotJson, parse
 from cts.verdict.sizes import Count
 from generators.bounded_files import Unreadable, read_bytes
 from generators.errors import CtsError
-from generators.property_rows import parse_row
 
 FORMAT = 1
 _MOST_BYTES = 1 << 28
@@ -152,6 +154,10 @@ def _row(found: _Row) -> RowPrint:
         raise ValueError(f"{row}: too large, or not the kind of model that it has")
     if model is not None and (row.k % model.block or not 0 <= model.nan < 1 << row.result.bits):
         raise ValueError(f"{row}: block {model.block} or nan {model.nan:#x} do not fit it")
+    if model is not None and isinstance(row, OneOperand):
+        postfix(model.order, row.k)
+    elif model is not None and model.order not in NAMED[:3]:
+        raise ValueError(f"{row}: only reductions have the order {model.order[:80]}")
     if found.probes is None or found.random is None:
         return RowPrint(unmeasured(row, found.failure, found.seed), found.fit, found.observed, found.elements)
     probes, count = found.probes, len(found.probes.names)

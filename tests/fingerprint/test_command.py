@@ -80,3 +80,13 @@ def test_a_file_that_cannot_be_written_is_named(measured: Path, option: str, cap
     assert "absent" in capsys.readouterr().err
     assert main(["fingerprint", "--from", str(measured / "f.json"), option, str(measured)]) == 2
     capsys.readouterr()
+
+
+def test_a_reduction_and_a_conversion_of_the_embedded_device_are_predicted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, rows = tmp_path / "out.json", ["--row", "reduce_2x2.32x32.f32", "--row", "convert_to_a"]
+    assert main(["fingerprint", "--device", "embedded", *rows, "--elements", "500", "--out", str(out)]) == 0
+    reduction, conversion = json.loads(out.read_text())["rows"]
+    assert (reduction["row"], reduction["fit"]["random"]) == ("reduce_2x2.32x32.f32.f32", 1)
+    assert (conversion["row"], conversion["fit"]["random"]) == ("convert_to_a.16x16.f32.bf16", 1)
+    assert main(["fingerprint", "--from", str(out), "--expect-model", str(out)]) == 0
+    capsys.readouterr()

@@ -13,10 +13,11 @@ from cts.fingerprint.comparison import differences, unexpected
 from cts.fingerprint.inference import infer, judge
 from cts.fingerprint.measuring import Measured, measure
 from cts.fingerprint.observing import observe
+from cts.fingerprint.one_operand import parse
 from cts.fingerprint.page import page
 from cts.fingerprint.record import BadFingerprint, Fingerprint, RowPrint, document, read
 from generators.property_rows import parse_row
-from tests.fingerprint.units import blocks_cut_toward_zero
+from tests.fingerprint.units import blocks_cut_toward_zero, converting_to_nearest, reducing
 
 ROW = parse_row("2x2x2.f16.f16.f32.f32")
 
@@ -90,7 +91,17 @@ def test_an_array_of_another_size_is_refused(what: dict[str, object], wide: Fing
 
 
 @pytest.mark.parametrize(
-    "what", [{"block": 0}, {"block": 3}, {"nan": -1}, {"alignment": 99}, {"partial": "s8"}, {"order": "none"}, {"products": ""}]
+    "what",
+    [
+        {"block": 0},
+        {"block": 3},
+        {"nan": -1},
+        {"alignment": 99},
+        {"partial": "s8"},
+        {"order": "none"},
+        {"order": "halves"},
+        {"products": ""},
+    ],
 )
 def test_a_model_that_no_unit_has_is_refused(what: dict[str, object], wide: Fingerprint, tmp_path: Path) -> None:
     changed = document(wide, results=False)
@@ -140,6 +151,40 @@ def test_a_wrong_model_predicts_less(wide: Fingerprint) -> None:
 
 def test_the_ladder_shows_the_alignment(wide: Fingerprint) -> None:
     assert any("c_large_last 2^-25" in text for text in observe(wide.rows[0].measured).values())
+
+
+@pytest.fixture(scope="module")
+def reduced() -> Fingerprint:
+    measured = measure(reducing("two_lanes"), parse("reduce_row.4x8.f16.f16"), seed=7, elements=400)
+    return _fingerprint(measured)
+
+
+def test_a_reduction_in_a_file_is_the_same_again(reduced: Fingerprint, tmp_path: Path) -> None:
+    (kept,) = read(_written(reduced, tmp_path / "f.json")).rows
+    assert infer(kept.measured) == kept.fit == reduced.rows[0].fit
+    assert not list(differences(reduced, read(tmp_path / "f.json")))
+    assert not list(unexpected(read(_written(reduced, tmp_path / "models.json", results=False)), reduced))
+
+
+def test_another_order_of_a_reduction_is_noticed(reduced: Fingerprint) -> None:
+    other = _fingerprint(measure(reducing("neighbours"), reduced.rows[0].measured.row, seed=7, elements=400))
+    assert any(": model: order 0 1 + 4 +" in line for line in differences(reduced, other))
+    assert list(unexpected(reduced, other))
+
+
+@pytest.mark.parametrize("order", ["0 1 +", "0 1 + 2", "none"])
+def test_an_order_of_other_elements_is_refused(order: str, reduced: Fingerprint, tmp_path: Path) -> None:
+    changed = document(reduced, results=False)
+    changed["rows"][0]["fit"]["model"]["order"] = order
+    (tmp_path / "f.json").write_text(json.dumps(changed))
+    with pytest.raises(BadFingerprint):
+        read(tmp_path / "f.json")
+
+
+def test_a_page_has_the_fields_that_a_conversion_has(tmp_path: Path) -> None:
+    found = page(_fingerprint(measure(converting_to_nearest, parse("convert.4x4.f32.e5m2"), seed=7, elements=400)))
+    assert "| final_rounding | nearest even |" in found
+    assert "| block |" not in found
 
 
 def test_a_page_has_the_share_of_each_row(wide: Fingerprint) -> None:

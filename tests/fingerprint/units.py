@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from generators.numerics.formats import values
+from cts.fingerprint.dispatching import Unit
+from cts.fingerprint.one_operand import OneOperand
+from generators.numerics.formats import denormals, largest_finite, sign_bit, values
 from generators.property_rows import PropertyRow
 
 Sum = Callable[[list[float], list[float], float], float]
@@ -117,3 +119,75 @@ def products_cut_down(left: list[float], right: list[float], first: float) -> fl
 
 
 cut_down = _by_element(products_cut_down, 0x7FC00000)
+
+
+def _sums(row: PropertyRow | OneOperand, terms: np.ndarray, order: str) -> np.ndarray:
+    """Add the last axis in the component's own arithmetic."""
+    total = [terms[..., i] for i in range(terms.shape[-1])]
+    if order == "reversed":
+        total.reverse()
+    while len(total) > 1:
+        half = len(total) // 2
+        if order == "neighbours":
+            total = [total[2 * i] + total[2 * i + 1] for i in range(half)]
+        elif order == "halves":
+            total = [total[i] + total[i + half] for i in range(half)]
+        elif order == "two_lanes":
+            total = [(total[0] + total[1] + total[4] + total[5]) + (total[2] + total[3] + total[6] + total[7])]
+        else:
+            total = [total[0] + total[1], *total[2:]]
+    return total[0]
+
+
+def reducing(order: str, wide: bool = False) -> Unit:
+    """Return a unit that reduces in an order: in binary32 if ``wide``, otherwise in the component's type, which numpy must have."""
+
+    def unit(row: PropertyRow | OneOperand, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            native = values(a, row.a).astype(np.float32 if wide else row.a.dtype)
+            found = _sums(row, native, order).astype(row.result.dtype)
+        bits = found.view(row.result.bits_dtype)
+        return np.where(np.isnan(found), row.result.bits_dtype.type(sign_bit(row.result) - 1), bits)[..., None]
+
+    return unit
+
+
+def _bits_of_conversion(row: PropertyRow | OneOperand, results: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return results.astype(row.result.dtype).view(row.result.bits_dtype)
+
+
+def converting_to_nearest(row: PropertyRow | OneOperand, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Convert as numpy does: to nearest even, with infinity beyond the largest number; NaN becomes the usual one."""
+    numbers = values(a, row.a)
+    return np.where(np.isnan(numbers), row.result.bits_dtype.type(0x7F), _bits_of_conversion(row, numbers))
+
+
+def converting_by_cutting(row: PropertyRow | OneOperand, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Convert binary32 to bfloat16 by dropping 16 bits, whatever the number is; NaN that would become infinity stay NaN."""
+    high = (a >> 16).astype(np.uint16)
+    return np.where(np.isnan(values(a, row.a)), np.uint16(0x7FFF), high)
+
+
+def converting_saturated(row: PropertyRow | OneOperand, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Convert to nearest even, with the largest number for all beyond, infinity too; NaN keep their signs."""
+    numbers, largest = values(a, row.a), largest_finite(row.result)
+    bits = _bits_of_conversion(row, np.clip(numbers, -largest, largest))
+    sign = row.result.bits_dtype.type(sign_bit(row.result))
+    return np.where(np.isnan(numbers), np.where(np.signbit(numbers), sign, 0) | row.result.bits_dtype.type(0x7F), bits)
+
+
+def converting_without_denormals(row: PropertyRow | OneOperand, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Convert to nearest even; a denormal result becomes zero."""
+    numbers = values(a, row.a)
+    bits = _bits_of_conversion(row, numbers)
+    flushed = np.where(denormals(values(bits, row.result), row.result), bits & sign_bit(row.result), bits)
+    return np.where(np.isnan(numbers), row.result.bits_dtype.type(0x7E00), flushed).astype(row.result.bits_dtype)
+
+
+def converting_twice(row: PropertyRow | OneOperand, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Convert to binary16, then to the result's type, each to nearest even; NaN keep sign and payload, quiet."""
+    with np.errstate(all="ignore"):
+        bits = _bits_of_conversion(row, values(a, row.a).astype(np.float16))
+    payload = a >> 21 & 0x3 | 0x7E | a >> 24 & 0x80
+    return np.where(np.isnan(values(a, row.a)), payload.astype(np.uint8), bits)

@@ -94,7 +94,9 @@ def rounded(value: Array, dtype: np.dtype[Any], mode: int) -> Array:
     wide = nearest.astype(np.float64)
     infinite = np.asarray({UP: np.inf, DOWN: -np.inf, ZERO: 0.0}[mode], dtype)
     wrong = {UP: wide < value, DOWN: wide > value, ZERO: np.abs(wide) > np.abs(value)}[mode]
-    return np.where(wrong, np.nextafter(nearest, infinite), nearest)
+    # The neighbour of the largest number is infinity, and that of the smallest is zero: no mistake.
+    with np.errstate(over="ignore", under="ignore"):
+        return np.where(wrong, np.nextafter(nearest, infinite), nearest)
 
 
 def odd(sum_: Array, error: Array) -> Array:

@@ -178,9 +178,8 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         command=[os.fspath(argument) for argument in config.invocation_params.args],
         processes=config.getoption("numprocesses", None) if controls else 1,
         lists_only=config.option.collectonly,
-        selects_items=any(
-            getattr(config.option, name, None) for name in ("keyword", "markexpr", "deselect", "collectonly", "lf", "failedfirst")
-        ),
+        deselected=tuple(config.getoption("deselect", None) or ()),
+        selects_items=any(getattr(config.option, name, None) for name in ("markexpr", "collectonly", "lf", "failedfirst")),
         resuming=config.stash.get(_WORD, ""),
     )
     prepared = prepare(invocation)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Generator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -155,7 +155,8 @@ def _configure(config: pytest.Config) -> None:
         # Hypothesis' plugin has nothing to do for cases, but its summary takes a second to import all of Hypothesis.
         config.pluginmanager.unregister(name="hypothesispytest")
     if _controls(config) and can_fork():
-        config.pluginmanager.register(Forking(root), "cts-forking")
+        with suppress(OSError):
+            config.pluginmanager.register(Forking(root), "cts-forking")
     with all_kept():
         _start(config, request, options)
 

@@ -52,15 +52,15 @@ def parse_labels(parameters: Sequence[Parameter], text: str) -> tuple[str, ...]:
     unknown = [name for name in given if name not in names]
     if unknown:
         raise CasebookError(f"there is no parameter '{unknown[0]}'; expected one of {', '.join(names)}")
-    labels: list[str] = []
+    labels = []
     for parameter in parameters:
-        label = given.get(parameter.name, parameter.default)
-        if label is None:
+        chosen = given.get(parameter.name, parameter.default)
+        if chosen is None:
             raise CasebookError(f"parameter '{parameter.name}' is missing and has no default")
         # A run reads tens of thousands of ids, whose labels are nearly all listed.
-        if label not in parameter.values:
-            _check_label(parameter, label)
-        labels.append(label)
+        if chosen not in parameter.values:
+            _check_label(parameter, chosen)
+        labels.append(chosen)
     return tuple(labels)
 
 

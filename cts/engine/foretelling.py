@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from cts.engine.keyword_expression import COMMAND, named
 from cts.engine.runner import result_of
 from cts.engine.selection import Selection
 from cts.engine.session import Settings
@@ -22,13 +23,23 @@ Told = Mapping[str, Sequence[tuple[Case, Reason]]]
 """The cases of each family that are not supported, and why, in the order of the selection."""
 
 
-def foretold(selection: Selection, foreteller: Foreteller) -> tuple[Told, Mapping[str, tuple[str, ...]]]:
+def foretold(
+    selection: Selection, foreteller: Foreteller, words: str = "", deselected: tuple[str, ...] = ()
+) -> tuple[Told, Mapping[str, tuple[str, ...]]]:
     """Return the cases of ``selection`` that are known not to be supported, and the ids of all others by family. One process computes this,
-    and tells the others the ids."""
+    and tells the others the ids.
+
+    Args:
+        words: a correct expression of ``-k``, which selects among the cases.
+        deselected: beginnings of node ids that ``--deselect`` leaves out.
+    """
     told: dict[str, list[tuple[Case, Reason]]] = {}
     asked: dict[str, tuple[str, ...]] = {}
     for family in selection.casebook:
-        reasons = [(case, foreteller.missing(case)) for case in selection.cases(family)]
+        file = selection.file(family)
+        cases = named(selection, family, words, (COMMAND, family.path.name)) if words else selection.cases(family)
+        left = (case for case in cases if not (deselected and f"{file}::{case.id}".startswith(deselected)))
+        reasons = [(case, foreteller.missing(case)) for case in left]
         told[family.name] = [(case, reason) for case, reason in reasons if reason is not None]
         asked[family.name] = tuple(case.id for case, reason in reasons if reason is None)
     return told, asked

@@ -14,6 +14,9 @@ from generators.errors import CtsError
 _TOKEN = re.compile(r"[ \t]*(?P<token>[()]|(?:\w|[:+\-.\[\]\\/])+)")
 _OPERATORS = ("and", "or", "not", "(", ")")
 
+COMMAND = "cts"
+"""The name above all files of ``pytest cts``."""
+
 Found = Callable[[str], bool]
 """Tells whether a word is found."""
 
@@ -39,12 +42,21 @@ class KeywordExpression:
     def selects(self, case: Case) -> bool:
         """Tell whether ``pytest cts`` with this expression selects a case: pytest finds words in its id and in the names above it."""
         id_ = case.id
-        above = ("cts", case.definition.path.name)
+        above = (COMMAND, case.definition.path.name)
         return self.holds(lambda word: has_word(case, word, id_) or any(word.lower() in name for name in above))
 
     def selects_id(self, id_: str) -> bool:
         """Tell whether the id of a case, which may be unknown to this version of the suite, has the words."""
         return self.holds(lambda word: word.lower() in id_.lower())
+
+
+def is_certain(text: str) -> bool:
+    """Tell whether ``pytest cts -k`` selects the same cases whatever is installed where: the expression is correct, and no word of it is a
+    part of the name above all files, which pytest leaves out if it is the first."""
+    try:
+        return not any(word.lower() in COMMAND for word in parse_expression(text).words)
+    except ExpressionError:
+        return False
 
 
 def parse_expression(text: str) -> KeywordExpression:

@@ -117,8 +117,8 @@ class Run:
     @cached_property
     def _files(self) -> Mapping[str, str]:
         """The file of each family, as node ids name it."""
-        casebook = self.selected.selection.casebook
-        return {family.name: family.path.relative_to(casebook.root.parent).as_posix() for family in casebook}
+        selection = self.selected.selection
+        return {family.name: selection.file(family) for family in selection.casebook}
 
     def select(self, ids: Sequence[str]) -> None:
         """Set what the run judges: these cases and blocks, and the cases that need no item."""

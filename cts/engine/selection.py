@@ -58,6 +58,10 @@ class Selection:
         """Return the family that the file describes."""
         return next((family for family in self.casebook.families.values() if family.path == path), None)
 
+    def file(self, family: Family) -> str:
+        """Return the family's file as node ids name it: that depends neither on the kind of installation nor on pytest's rootdir."""
+        return family.path.relative_to(self.casebook.root.parent).as_posix()
+
     def cases(self, family: Family, wanted: Callable[[str], bool] | None = None) -> Iterator[Case]:
         """Return the family's cases, in an order that is the same in every process.
 

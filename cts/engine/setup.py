@@ -22,6 +22,7 @@ from cts.engine.control import proven_by
 from cts.engine.foretelling import Told, foretold
 from cts.engine.groups import checked_groups, group_of
 from cts.engine.judging import Judging
+from cts.engine.keyword_expression import is_certain
 from cts.engine.memory import keep_memory
 from cts.engine.neighbours import Clock
 from cts.engine.plan import Plan, checked_retry, log_failures
@@ -54,7 +55,8 @@ class Invocation:
         command: the arguments of the command line.
         processes: how many processes judge; None if that is not known.
         lists_only: whether cases are only listed.
-        selects_items: whether pytest selects among items, so that each case needs one.
+        deselected: beginnings of node ids that ``--deselect`` leaves out.
+        selects_items: whether pytest selects among items in another way, so that each case needs one.
         resuming: see cts.engine.github.
     """
 
@@ -66,6 +68,7 @@ class Invocation:
     command: Sequence[str]
     processes: int | None = 1
     lists_only: bool = False
+    deselected: tuple[str, ...] = ()
     selects_items: bool = False
     resuming: str = ""
 
@@ -141,9 +144,10 @@ def prepare(invocation: Invocation) -> Prepared:
     proven = proven_by(before, casebook)
     plan = Plan(groups, rows, named, listed, Attempts(settings.repeat, by_id(before)), proven, reports, token(reports), shard)
     told: Told = {}
-    if invocation.request.everything and invocation.request.alone and settings.tier != "full" and not invocation.selects_items:
+    knows_items = invocation.request.everything and not invocation.selects_items and is_certain(invocation.words)
+    if knows_items and invocation.request.alone and settings.tier != "full":
         foreteller = Foreteller(settings.spec, settings.description, settings.front_end)
-        told, ids = foretold(plan.selection(casebook), foreteller)
+        told, ids = foretold(plan.selection(casebook), foreteller, invocation.words.strip(), invocation.deselected)
         plan = replace(plan, asked=ids)
     selection = plan.selection(casebook)
     findings: list[Finding] = []

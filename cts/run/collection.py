@@ -70,9 +70,8 @@ def _known(case: Case) -> Case:
 
 
 def cases_file(parent: pytest.Collector, path: Path, family: Family, selection: Selection) -> CasesFile:
-    """Return the collector of a family's file. Its node id depends neither on the kind of installation nor on pytest's rootdir."""
-    nodeid = path.relative_to(selection.casebook.root.parent).as_posix()
-    file: CasesFile = CasesFile.from_parent(parent, path=path, nodeid=nodeid, family=family, selection=selection)
+    """Return the collector of a family's file."""
+    file: CasesFile = CasesFile.from_parent(parent, path=path, nodeid=selection.file(family), family=family, selection=selection)
     return file
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Generator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -157,7 +157,8 @@ def _configure(config: pytest.Config) -> None:
         # Hypothesis' plugin has nothing to do for cases, but its summary takes a second to import all of Hypothesis.
         config.pluginmanager.unregister(name="hypothesispytest")
     if _controls(config) and can_fork():
-        config.pluginmanager.register(Forking(root), "cts-forking")
+        with suppress(OSError):
+            config.pluginmanager.register(Forking(root), "cts-forking")
     with all_kept():
         _start(config, request, options)
 
@@ -180,9 +181,8 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         command=[os.fspath(argument) for argument in config.invocation_params.args],
         processes=config.getoption("numprocesses", None) if controls else 1,
         lists_only=config.option.collectonly,
-        selects_items=any(
-            getattr(config.option, name, None) for name in ("keyword", "markexpr", "deselect", "collectonly", "lf", "failedfirst")
-        ),
+        deselected=tuple(config.getoption("deselect", None) or ()),
+        selects_items=any(getattr(config.option, name, None) for name in ("markexpr", "collectonly", "lf", "failedfirst")),
         resuming=config.stash.get(_WORD, ""),
     )
     prepared = prepare(invocation)

@@ -52,14 +52,20 @@ def parse_labels(parameters: Sequence[Parameter], text: str) -> tuple[str, ...]:
     unknown = [name for name in given if name not in names]
     if unknown:
         raise CasebookError(f"there is no parameter '{unknown[0]}'; expected one of {', '.join(names)}")
-    return tuple(_label(parameter, given.get(parameter.name, parameter.default)) for parameter in parameters)
+    labels = []
+    for parameter in parameters:
+        chosen = given.get(parameter.name, parameter.default)
+        if chosen is None:
+            raise CasebookError(f"parameter '{parameter.name}' is missing and has no default")
+        # A run reads tens of thousands of ids, whose labels are nearly all listed.
+        if chosen not in parameter.values:
+            _check_label(parameter, chosen)
+        labels.append(chosen)
+    return tuple(labels)
 
 
-def _label(parameter: Parameter, label: str | None) -> str:
-    if label is None:
-        raise CasebookError(f"parameter '{parameter.name}' is missing and has no default")
-    if label not in parameter.values:
-        if parameter.rows is None:
-            raise CasebookError(f"parameter '{parameter.name}' has no label '{label}'; expected one of {', '.join(parameter.labels)}")
-        check_row(label, parameter.rows)
-    return label
+def _check_label(parameter: Parameter, label: str) -> None:
+    """Check a label that the casebook does not list."""
+    if parameter.rows is None:
+        raise CasebookError(f"parameter '{parameter.name}' has no label '{label}'; expected one of {', '.join(parameter.labels)}")
+    check_row(label, parameter.rows)

@@ -41,7 +41,7 @@ def test_each_has_its_verdict_and_never_runs(checkout, more):
 
 def test_their_records_are_those_that_each_would_have_alone(checkout):
     checkout.run("cts", "--report-dir", "together", behaviours=BEHAVIOURS)
-    checkout.run("cts", "-k", "copying", "--report-dir", "apart", behaviours=BEHAVIOURS)
+    checkout.run("cts", "-m", "not slow", "--report-dir", "apart", behaviours=BEHAVIOURS)
     assert records(checkout, "together") == records(checkout, "apart")
 
 
@@ -53,13 +53,43 @@ def test_pytest_sees_each_by_its_id(checkout):
     assert (checkout.root / "all.xml").read_text(encoding="utf-8").count("<testcase ") == 8
 
 
-@pytest.mark.parametrize("options", [("-k", "n1 or n2"), ("--deselect", "cases/khr_cooperative_matrix/copying.yaml::copying[number:n6]")])
-def test_options_that_select_by_id_meet_every_case(checkout, options):
-    checkout.run("cts", "--report-dir", "out", *options, behaviours=BEHAVIOURS)
-    found = checkout.results()
-    assert found.items() <= VERDICTS.items()
-    assert ("copying[number:n6]" in found) == ("n6" not in options[1] and "-k" not in options)
-    assert "copying[number:n1]" in found
+NAMED = "cases/khr_cooperative_matrix/copying.yaml::copying[number:n6]"
+
+
+@pytest.mark.parametrize("more", [(), ("-n", "2")])
+@pytest.mark.parametrize(
+    ("options", "numbers"),
+    [
+        (("-k", "n1 or n2"), "12"),
+        (("-k", "copying.yaml and not n6 and not colour:red"), ""),
+        (("-k", "colour:red and (n5 or n6)"), "56"),
+        (("-k", "cts and n1"), "1"),
+        (("--deselect", NAMED), "0123457"),
+        (("--deselect", NAMED, "-k", "n5 or n6"), "5"),
+        (("-m", "not slow"), "01234567"),
+        (("-m", "slow"), ""),
+    ],
+)
+def test_options_that_select_meet_every_case(checkout, options, numbers, more):
+    checkout.run("cts", "--report-dir", "out", *options, *more, behaviours=BEHAVIOURS)
+    assert checkout.results() == {id_: VERDICTS[id_] for id_ in sorted(SMOKE) if id_[-2] in numbers}
+
+
+@pytest.mark.parametrize("options", [("-k", "n1 or n2"), ("--deselect", NAMED)])
+def test_options_that_select_by_id_make_no_item_for_them(checkout, options):
+    checkout.add_plugin(
+        "items", "import doubles\ndef pytest_collection_modifyitems(items):\n    [doubles.log(f'item {item.name}') for item in items]\n"
+    )
+    checkout.run("cts", *options, behaviours=BEHAVIOURS)
+    items = [line for line in checkout.log() if " item " in line]
+    assert items
+    assert not [line for line in items if "n1]" in line or "n6]" in line]
+
+
+def test_a_wrong_expression_gives_no_verdict(checkout):
+    done = checkout.run("cts", "-k", "n1 and", "--report-dir", "out", behaviours=BEHAVIOURS)
+    assert done.returncode == 4
+    assert checkout.results() == {}
 
 
 def test_collecting_lists_every_case(checkout):

@@ -15,7 +15,7 @@ from cts.engine.costs import read_costs
 from cts.engine.request import Request, SelectionError
 from cts.engine.shards import Part, Shard, blocks_of, part_of_ids, part_of_tier
 from cts.verdict.failure_lists import Expressions
-from generators.casebook import Case, Casebook, Family, Tier, expand, find_case
+from generators.casebook import Case, Casebook, Family, Tier, accepted_case, expand, find_case
 from generators.casebook.blocks import Block, block_cases
 from generators.digests import digest
 from generators.errors import CasebookError
@@ -31,7 +31,7 @@ class Selection:
     Attributes:
         tier: the tier, which selects if no ids are named.
         extra_rows: property rows of the device, for families whose cases follow them.
-        named: family -> ids named on the command line.
+        named: family -> ids named on the command line, which ``find_case`` accepts; also those of ``listed``.
         listed: family -> ids in the case list, in its order; None without a list.
         attempts: the remaining judgements; a case without any is left out.
         skips: known failures whose cases are left out.
@@ -72,7 +72,7 @@ class Selection:
         else:
             ids = self._ids(family)
             cases = iter(
-                expand(family, self.tier, self.extra_rows, wanted) if ids is None else (find_case(self.casebook, id_) for id_ in ids)
+                expand(family, self.tier, self.extra_rows, wanted) if ids is None else (accepted_case(self.casebook, id_) for id_ in ids)
             )
             if part is not None:
                 mine = part.ids.get(family.name, frozenset())

@@ -1,6 +1,6 @@
 """From YAML to cases: families, parameters, constraints, tiers and stable ids. docs/casebook.md documents the files."""
 
-from generators.casebook.book import Casebook, find_case, load_case, load_casebook
+from generators.casebook.book import Casebook, accepted_case, find_case, load_case, load_casebook
 from generators.casebook.builders import CaseKind
 from generators.casebook.cases import BuiltCase, Case, build, build_conversion, build_module, build_query, expand, full_ids
 from generators.casebook.covers import Cover
@@ -23,6 +23,7 @@ __all__ = [
     "Requirement",
     "TestKind",
     "Tier",
+    "accepted_case",
     "build",
     "build_conversion",
     "build_module",

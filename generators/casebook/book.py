@@ -110,6 +110,19 @@ def find_case(casebook: Casebook, id_: str) -> Case:
     Raises:
         CasebookError: the id is malformed, or names an unknown family, an unknown label, or a case that a constraint forbids.
     """
+    case = accepted_case(casebook, id_)
+    because = violated(case)
+    if because:
+        raise CasebookError(f"'{id_}' is not a case of the suite: {because}")
+    return case
+
+
+def accepted_case(casebook: Casebook, id_: str) -> Case:
+    """Return the case of an id that ``find_case`` has accepted, here or in another process: the constraints are not asked again.
+
+    Raises:
+        CasebookError: the id is malformed, or names an unknown family or label.
+    """
     match = _parsed(id_)
     family = casebook.family(match["family"])
     if match["path"] is not None and Path(match["path"]).name != family.path.name:
@@ -118,11 +131,7 @@ def find_case(casebook: Casebook, id_: str) -> Case:
         labels = parse_labels(family.parameters, match["labels"])
     except CasebookError as error:
         raise CasebookError(f"'{id_}': {error}") from None
-    case = Case(family, labels)
-    because = violated(case)
-    if because:
-        raise CasebookError(f"'{id_}' is not a case of the suite: {because}")
-    return case
+    return Case(family, labels)
 
 
 def _parsed(id_: str) -> re.Match[str]:

@@ -48,9 +48,9 @@ def element_offsets(
     starts = (np.array(first, np.int64) * array.pointee.bytes + array.start)[:, None, None]
     # The stride of a single line has no effect, and may have any value.
     has_lines = _lines(shape, layout)[0] > 1
-    each = [_of_matrix(shape, layout, component.bytes, one * array.stride_bytes if has_lines else 0) for one in stride]
-    is_same = all(one is each[0] for one in each)
-    offsets = starts + (each[0] if each and is_same else np.array(each, np.int64).reshape(-1, *shape))
+    lines = [one * array.stride_bytes if has_lines else 0 for one in stride]
+    inside = {line: _of_matrix(shape, layout, component.bytes, line) for line in set(lines)}
+    offsets = starts + (inside[lines[0]] if len(inside) == 1 else np.array([inside[line] for line in lines], np.int64).reshape(-1, *shape))
     if bounded and array.inner is not None:
         size, pitch = array.pointee.bytes, array.inner.pitch * array.pointee.bytes
         begin = (offsets[:, :1, :1] - array.start) // pitch * pitch + array.inner.head * size
@@ -74,10 +74,10 @@ def _computed(shape: tuple[int, int], layout: Layout, size: int, line: int) -> n
     return np.asarray(rows[:, None] * by_row + columns * by_column)
 
 
-_SMALL = 1 << 12
+_SMALL = 1 << 10
 """The number of elements of a matrix whose offsets are kept."""
 
-_kept = lru_cache(maxsize=256)(_computed)
+_kept = lru_cache(maxsize=128)(_computed)
 
 
 def leaving(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from generators.casebook import Casebook, Family, expand, find_case, load_casebook
+from generators.casebook import Casebook, Family, expand, find_case, load_casebook, named_case
 from generators.errors import CasebookError
 from tests.casebook.conftest import Declare
 
@@ -72,6 +72,10 @@ def test_a_row_of_a_device_can_be_found(pinned: Callable[[str], Family], declare
 def test_an_id_that_names_no_case_is_explained(book: Casebook, id_: str, message: str) -> None:
     with pytest.raises(CasebookError, match=message):
         find_case(book, id_)
+
+
+def test_the_constraints_of_an_accepted_id_are_not_asked_again(book: Casebook) -> None:
+    assert named_case(book, "toy[bytes:1/columns:8/use:b/stride:padded]").labels == ("1", "8", "b", "padded")
 
 
 def test_two_families_of_one_name_are_an_error(book: Casebook, root: Path, text: str) -> None:

@@ -84,7 +84,8 @@ class Pointer:
         place = self._values[self._pointer].resolve(machine)
         offset = signed_index(settle(self._values[self._offset], machine.mask), self._number)
         lanes = np.flatnonzero(machine.mask)
-        base, distance = (np.broadcast_to(np.asarray(value, np.int64), machine.lanes)[lanes] for value in (place.offset, offset))
+        values = (np.asarray(value, np.int64) for value in (place.offset, offset))
+        base, distance = (value[lanes] if value.ndim else np.full(lanes.shape, value) for value in values)
         for value, what in ((place.memory.base + base, "the pointer"), (distance, "the offset")):
             wrong = value % self._alignment != 0
             if wrong.any():

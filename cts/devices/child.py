@@ -22,7 +22,7 @@ from cts.devices.failures import rebuilt
 from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, HEARD, Decoder, Disconnected, NotAMessage, TooLong, Unsendable, frame
 from cts.devices.patience import Late, Patience, waiting_for_cpu
 from cts.devices.requests import NEWS, REQUESTS, Request
-from cts.devices.shared_memory import share
+from cts.devices.shared_memory import NONE, share
 from generators.errors import CtsError, GeneratorError, Rule
 
 MODULE = "cts.device_process"
@@ -315,6 +315,9 @@ class ChildProcess:
         self._channel.close()
         self._hung_up = True
         self._output.close()
+        # The traceback of a kept exception keeps this object, but not the memory.
+        self._requests = NONE
+        self._decoder.close()
         self._kill_group()
         if self._process.returncode is None:
             # A child that takes longer hangs in a kernel driver; init will reap it.

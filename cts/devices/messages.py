@@ -271,6 +271,10 @@ class Decoder:
         self._taking = _Taking()
         self._decoders: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
 
+    def close(self) -> None:
+        """Let go of the shared memory: later messages can have nothing beside them."""
+        self._memory = NONE
+
     def feed(self, data: bytes) -> None:
         """Add received bytes."""
         self._bytes += data

@@ -4,6 +4,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -255,3 +256,15 @@ def test_an_answer_that_is_overwritten_on_its_way_is_garbled(device):
     with pytest.raises(Garbled):
         _run(device, contents, "overwrite_answer")
     _assert_returned(_run(device, contents), contents)
+
+
+def test_a_failure_that_is_kept_does_not_keep_the_memory(device):
+    before = _mappings()
+    with pytest.raises(Garbled) as kept:
+        _run(device, _random(100_000), "overwrite_answer")
+    assert kept.value.__traceback__ is not None
+    assert _mappings() == before
+
+
+def _mappings() -> int:
+    return Path("/proc/self/maps").read_text().count("cts arrays")

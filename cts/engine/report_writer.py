@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from cts.engine.keyword_expression import KeywordExpression
+from cts.journal.journal import Opener, opened
 from generators.casebook import Casebook
 
 REGISTERED = {
@@ -30,6 +31,7 @@ class ReportWriter(Protocol):
         history: Path | None = None,
         casebook: Casebook | None = None,
         processes: int = 1,
+        opened: Opener = opened,
     ) -> Sequence[str]: ...
 
 

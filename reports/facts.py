@@ -34,7 +34,7 @@ def facts(wanted: Collection[str], results: Iterable[CaseResult | Outline], meta
 
     Several values (shards on several hosts) are joined; unknown facts are empty.
     """
-    judged = {tuple(getattr(one, key) for key in _OF_A_CASE) for one in results}
+    judged = set(map(attrgetter(*_OF_A_CASE), results))
     of_cases = {key: sorted({texts[place] for texts in judged} - {""}) for place, key in enumerate(_OF_A_CASE)}
     stated = [_stated(meta) for meta in metas]
     found = {key: of_cases.get(key) or list(dict.fromkeys(one[key] for one in stated if one[key])) for key in FACTS if key in wanted}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -119,7 +118,7 @@ def write(
     try:
         for folder in FOLDERS:
             (directory / folder).mkdir(parents=True, exist_ok=True)
-        with beside([partial(write_pages, part, parts) for part in range(parts)]) if parts > 1 else nullcontext():
+        with beside([partial(write_pages, part, parts) for part in range(parts)] if parts > 1 else ()):
             if parts <= 1:
                 write_pages(0, 1)
             found = causes(run.results)

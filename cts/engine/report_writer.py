@@ -94,8 +94,8 @@ def historian() -> Historian:
     return cast(Historian, _registered("history"))
 
 
-MOST_PROCESSES = 16
-"""How many processes make pages at most: each holds a part of what the report is made from."""
+MOST_PROCESSES = 8
+"""How many processes make pages at most: with more, the reports that one process makes take longer than the pages."""
 
 
 def processes() -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from cts.devices.device import Finding
 from cts.engine.github import from_environment
 from cts.engine.report_writer import report_writer
-from cts.engine.reports_beside import FROM_CASES, ReportsBeside
+from cts.engine.reports_beside import CASES, ReportsBeside
 from cts.engine.selected import Key, Selected
 from cts.engine.session import Settings
 from cts.engine.set_aside import SetAside
@@ -132,7 +132,7 @@ class Run:
             left = self.selected.selection.attempts.left
             here = [key for key in self._retried if key[0] in names or self.selected.home(key[0]) in names]
             self._again |= {(id_, attempt) for id_, attempt in here if attempt in left(id_)}
-        if self.directory is not None and self._beside is None and self._has_several and self.total >= FROM_CASES:
+        if self.directory is not None and self._beside is None and self._has_several and self.total in CASES:
             with suppress(OSError):
                 self._beside = ReportsBeside(self.directory, self.selected.selection.casebook.root.parent)
 

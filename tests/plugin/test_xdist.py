@@ -74,7 +74,7 @@ def test_the_suite_deals_out_its_cases_unless_told_otherwise(checkout, arguments
 
 BESIDE = (
     "from cts.engine import reports_beside, run\n"
-    "run.FROM_CASES = 8\n"
+    "run.CASES = range(8, 9)\n"
     "reports_beside._MODULE = 'with_doubles'\n"
     "class Told(run.ReportsBeside):\n"
     "    def write(self):\n"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -93,3 +95,11 @@ def test_the_process_beside_a_run_writes_the_reports_of_its_whole_journal(journa
 def test_a_process_beside_a_run_that_cannot_write_says_so(tmp_path):
     process = ReportsBeside(tmp_path / "nowhere", REPOSITORY)
     assert not process.write()
+
+
+def test_a_process_beside_a_run_that_was_killed_writes_nothing(journal, tmp_path):
+    (tmp_path / "results.jsonl").write_bytes(journal.read_bytes())
+    command = [sys.executable, "-m", "cts.report_process", tmp_path, REPOSITORY]
+    done = subprocess.run(command, input=b"", cwd=REPOSITORY, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 1, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["results.jsonl"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 from types import MappingProxyType
+from typing import Any
 
 from cts.journal.declared import Shown, shown
 from cts.journal.outline import Outline
@@ -32,7 +34,7 @@ def facts(wanted: Collection[str], results: Iterable[CaseResult | Outline], meta
 
     Several values (shards on several hosts) are joined; unknown facts are empty.
     """
-    judged = {tuple(getattr(one, key) for key in _OF_A_CASE) for one in results}
+    judged = set(map(attrgetter(*_OF_A_CASE), results))
     of_cases = {key: sorted({texts[place] for texts in judged} - {""}) for place, key in enumerate(_OF_A_CASE)}
     stated = [_stated(meta) for meta in metas]
     found = {key: of_cases.get(key) or list(dict.fromkeys(one[key] for one in stated if one[key])) for key in FACTS if key in wanted}
@@ -48,20 +50,26 @@ def _stated(meta: RunRecord) -> dict[str, str]:
 
 def field(result: CaseResult, name: str) -> str:
     """Return a field of FIELDS in words; empty if it has its default, which says nothing."""
-    value = getattr(result, name)
+    return _text(getattr(result, name), name)
+
+
+def _text(value: object, name: str) -> str:
     return "" if value == CaseResult.__dataclass_fields__[name].default else _in_words(value, FIELDS[name])
 
 
 def columns(results: Sequence[CaseResult]) -> dict[str, Shown]:
     """Return the columns of a table of cases besides id and verdict: the fields with an order that say something in any of the results."""
-    return {name: one for name, one in FIELDS.items() if one.order and any(field(result, name) for result in results)}
+    return {name: one for name, one in FIELDS.items() if one.order and any(_text(value, name) for value in _values(results, name))}
 
 
-def ordered(results: Iterable[CaseResult], name: str) -> list[str]:
-    """Return the distinct texts of a column, in its order; an empty text is the last."""
-    texts = {getattr(result, name): field(result, name) for result in results}
-    values = sorted(texts, reverse=FIELDS[name].number)
-    return sorted(dict.fromkeys(texts[value] for value in values), key=lambda text: not text)
+def ordered(results: Iterable[CaseResult], name: str) -> dict[Any, str]:
+    """Return the text of each value of a column, in the order of the texts; an empty text is the last."""
+    texts = {value: _text(value, name) for value in sorted(_values(results, name), reverse=FIELDS[name].number)}
+    return dict(sorted(texts.items(), key=lambda one: not one[1]))
+
+
+def _values(results: Iterable[CaseResult], name: str) -> set[Any]:
+    return set(map(attrgetter(name), results))
 
 
 def _in_words(value: object, how: Shown) -> str:

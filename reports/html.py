@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from cts.verdict.codes import Code, is_within
@@ -12,7 +13,7 @@ from cts.verdict.verdict import CaseResult, Verdict
 from reports.case_page import CasePage
 from reports.causes import Cause
 from reports.context import Context, Headline
-from reports.facts import columns, field, ordered
+from reports.facts import columns, ordered
 from reports.journals import Key, Run, key_of
 from reports.links import failure_place
 from reports.page_template import template
@@ -121,6 +122,12 @@ def pages(results: Sequence[CaseResult]) -> dict[Key, str]:
     return {key: failure_place(*key) for _, _, key in sorted(order for _, _, order in sorted(ranked)[:PAGES])}
 
 
+def _ranks(texts: Mapping[Any, str]) -> dict[Any, int]:
+    """Return the rank of the text of each value."""
+    ranks: dict[str, int] = defaultdict(lambda: len(ranks))
+    return {value: ranks[text] for value, text in texts.items()}
+
+
 def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[str, Any]:
     """Return all cases, compact: each is [family, labels, verdict, texts, end, requirements], followed by the path of its page if it has
     one. Family, verdict, end and requirements are indices into the lists of the same name; an end is a reason with its code, the id of a
@@ -129,8 +136,10 @@ def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[
     ends: dict[tuple[str, str, str, str], int] = defaultdict(lambda: len(ends))
     requirements: dict[tuple[str, ...], int] = defaultdict(lambda: len(requirements))
     rows = []
-    texts = {name: ordered(results, name) for name in columns(results)}
-    ranks = {name: {text: rank for rank, text in enumerate(each)} for name, each in texts.items()}
+    shown = columns(results)
+    in_words = {name: ordered(results, name) for name in shown}
+    texts = {name: list(dict.fromkeys(each.values())) for name, each in in_words.items()}
+    ranks = [(attrgetter(name), _ranks(each)) for name, each in in_words.items()]
     for result in results:
         page = pages.get(key_of(result))
         rows.append(
@@ -138,7 +147,7 @@ def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[
                 families[result.family],
                 result.id.removeprefix(result.family) + (f" attempt {result.attempt}" if result.attempt > 1 else ""),
                 SEVERITY[result.verdict],
-                [rank[field(result, name)] for name, rank in ranks.items()],
+                [rank[value(result)] for value, rank in ranks],
                 ends[result.reason, result.code, result.known, " ".join(result.defects)],
                 requirements[result.requirements],
                 *([page] if page else ()),
@@ -147,7 +156,7 @@ def case_table(results: Sequence[CaseResult], pages: Mapping[Key, str]) -> dict[
     return {
         "families": list(families),
         "verdicts": [[verdict, WORDING[verdict].label, WORDING[verdict].mark] for verdict in _VERDICTS],
-        "columns": [[one.key, one.title, one.number, texts[name]] for name, one in columns(results).items()],
+        "columns": [[one.key, one.title, one.number, texts[name]] for name, one in shown.items()],
         "ends": list(ends),
         "requirements": list(requirements),
         "cases": rows,

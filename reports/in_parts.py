@@ -16,29 +16,24 @@ def beside(parts: Sequence[Callable[[], object]]) -> Iterator[None]:
     The processes are copies of this one, which should have no other threads. If one does not end well, this process does its part again:
     then the part's error is raised here.
     """
-    fork = multiprocessing.get_context("fork")
-    processes = [fork.Process(target=_do, args=(part,), daemon=True) for part in parts]
-    # A search for garbage would write to memory that the processes share.
-    gc.freeze()
+    processes = [multiprocessing.get_context("fork").Process(target=_do, args=(part,), daemon=True) for part in parts]
     try:
         for process in processes:
             process.start()
         yield
-    except BaseException:
+    finally:
         for process in processes:
             if process.pid is not None:
-                process.kill()
-        raise
-    finally:
-        gc.unfreeze()
+                process.join()
     for process, part in zip(processes, parts, strict=True):
-        process.join()
         if process.exitcode:
             part()
 
 
 def _do(part: Callable[[], object]) -> None:
     """Do a part, and end the process: nothing else that it has from its parent may happen twice."""
+    # A search for garbage would write to memory that the processes share.
+    gc.disable()
     try:
         part()
     except BaseException:

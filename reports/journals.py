@@ -11,7 +11,7 @@ from sys import intern
 from typing import Any, get_type_hints
 
 from cts.journal import journal
-from cts.journal.journal import Fault
+from cts.journal.journal import Fault, Opener
 from cts.journal.run_record import RunRecord
 from cts.verdict.verdict import CaseResult
 
@@ -46,12 +46,13 @@ class Run:
     places: Mapping[Key, tuple[int, int]] = field(default_factory=dict, repr=False)
 
 
-def read(journals: Path | Sequence[Path]) -> Run:
+def read(journals: Path | Sequence[Path], opened: Opener = journal.opened) -> Run:
     """Return the merged content of the journals. If there are several results for one attempt at a case, the last one wins, in the order of
     journals and lines.
 
     Args:
         journals: each a ``results.jsonl``, which may be compressed, or the directory that holds it.
+        opened: opens a journal.
 
     Raises:
         JournalError: a journal cannot be read.
@@ -63,7 +64,7 @@ def read(journals: Path | Sequence[Path]) -> Run:
     places: dict[Key, tuple[int, int]] = {}
     known: dict[Hashable, Any] = {}
     for number, path in enumerate(paths):
-        for place, result in journal.read_with_places(path, faults.line):
+        for place, result in journal.read_with_places(path, faults.line, opened):
             key = key_of(result)
             latest[key] = _brief(result, known)
             places.pop(key, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from heapq import nsmallest
 from typing import TypeVar
 
 from cts.verdict.codes import Code, is_within
@@ -134,6 +135,7 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
     verdicts: Counter[Verdict] = Counter()
     families: dict[str, Counter[Verdict]] = defaultdict(Counter)
     requirements: dict[str, Counter[Verdict]] = defaultdict(Counter)
+    covered: Counter[tuple[tuple[str, ...], Verdict]] = Counter()
     elsewhere: Counter[str] = Counter()
     not_supported: Counter[tuple[str, str]] = Counter()
     known: Counter[tuple[str, str]] = Counter()
@@ -145,8 +147,7 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
         verdict = result.verdict
         verdicts[verdict] += 1
         families[result.family][verdict] += 1
-        for requirement in result.requirements:
-            requirements[requirement][verdict] += 1
+        covered[result.requirements, verdict] += 1
         seconds += result.seconds
         if verdict is Verdict.NOT_SUPPORTED:
             not_supported[result.code, result.reason or "no reason given"] += 1
@@ -161,8 +162,11 @@ def summarise(results: Iterable[CaseResult]) -> Summary:
                 policies[result.policy] += 1
         for step, time in result.steps.items():
             steps[step] += time
+    for (ids, verdict), count in covered.items():
+        for id_ in ids:
+            requirements[id_][verdict] += count
     ran = len(results) - verdicts[Verdict.NOT_SUPPORTED]
-    slowest = sorted(results, key=lambda result: (-result.seconds, result.id))[:SLOWEST]
+    slowest = nsmallest(SLOWEST, results, key=lambda result: (-result.seconds, result.id))
     return Summary(
         cases=len(results),
         subcases=sum(result.subcases for result in results),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from cts.blame import report as blame
 from cts.journal.atomic import write_text
+from cts.journal.journal import Opener, opened
 from cts.journal.renames import renames
 from cts.verdict.known_failures import KnownFailure
 from cts.verdict.verdict import CaseResult
@@ -38,7 +38,7 @@ from reports.leading import leading
 from reports.links import requirement_place
 from reports.markdown import markdown
 from reports.neighbours import Neighbours
-from reports.page_template import compile_templates
+from reports.prepared import prepare_pages
 from reports.requirement_page import requirement_pages
 from reports.requirement_texts import requirement_texts
 from reports.summary import Summary, summarise
@@ -69,6 +69,7 @@ def write(
     history: Path | None = None,
     casebook: Casebook | None = None,
     processes: int = 1,
+    opened: Opener = opened,
 ) -> tuple[str, ...]:
     """Write ``summary.json``, ``junit.xml``, ``summary.md``, ``index.html``, and the pages of ``failures/`` and ``requirements/``.
 
@@ -79,6 +80,7 @@ def write(
             written; None for none.
         casebook: the casebook of the checkout, if the caller has it already; None to read it if a page needs it.
         processes: how many processes may make pages; more than 1 only if this one has no other threads.
+        opened: opens a journal.
 
     Returns:
         The faults of the journals, one line each, for the caller.
@@ -88,17 +90,23 @@ def write(
         HistoryError: the folder of the history has no runs.
         ReportError: the directory cannot be written.
     """
-    run = read(results)
+    # First what needs no results: while the journal grows, there is time.
+    cases = case_folder() if casebook is None else casebook.root
+    texts, files = requirement_texts(cases), family_files(cases)
+    past = None if history is None else read_history(history, renames(cases.parent))
+    if processes > 1 and casebook is not None:
+        prepare_pages(casebook)
+    run = read(results, opened)
     summary, about = summarise(run.results), context(run)
     title, pages = headline(summary, about), html.pages(run.results)
-    cases = case_folder() if casebook is None else casebook.root
+    parts = min(processes, (len(pages) + len(summary.requirements)) // PAGES_OF_A_PROCESS)
     if casebook is None and (summary.known or pages):
         casebook = readable_casebook(cases)
-    texts = requirement_texts(cases)
-    past = None if history is None else read_history(history, renames(cases.parent))
+        if parts > 1:
+            prepare_pages(casebook)
     issues = known_issues({known.id for known in summary.known}, {result.driver for result in run.results}, casebook)
     places = {*pages.values(), *map(requirement_place, summary.requirements)}
-    case_pages = _CasePages(run, summary, pages, family_files(cases), casebook, issues, past)
+    case_pages = _CasePages(run, summary, pages, files, casebook, issues, past)
 
     def write_pages(part: int, parts: int) -> None:
         for page in case_pages.of(list(pages)[part::parts]):
@@ -107,13 +115,10 @@ def write(
         for requirement in requirement_pages(run.results, tallies, texts, past):
             write_text(directory / requirement_place(requirement.id), html.requirement_page(requirement, about, pages))
 
-    parts = min(processes, len(places) // PAGES_OF_A_PROCESS)
-    if parts > 1:
-        compile_templates()
     try:
         for folder in FOLDERS:
             (directory / folder).mkdir(parents=True, exist_ok=True)
-        with beside([partial(write_pages, part, parts) for part in range(parts)]) if parts > 1 else nullcontext():
+        with beside([partial(write_pages, part, parts) for part in range(parts)] if parts > 1 else ()):
             if parts <= 1:
                 write_pages(0, 1)
             found = causes(run.results)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from cts.engine.keyword_expression import KeywordExpression
+from cts.journal.journal import Opener, opened
 from generators.casebook import Casebook
 
 REGISTERED = {
@@ -30,6 +31,7 @@ class ReportWriter(Protocol):
         history: Path | None = None,
         casebook: Casebook | None = None,
         processes: int = 1,
+        opened: Opener = opened,
     ) -> Sequence[str]: ...
 
 
@@ -92,8 +94,8 @@ def historian() -> Historian:
     return cast(Historian, _registered("history"))
 
 
-MOST_PROCESSES = 16
-"""How many processes make pages at most: each holds a part of what the report is made from."""
+MOST_PROCESSES = 8
+"""How many processes make pages at most: with more, the reports that one process makes take longer than the pages."""
 
 
 def processes() -> int:

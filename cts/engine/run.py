@@ -6,12 +6,14 @@ import os
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
 from cts.devices.device import Finding
 from cts.engine.github import from_environment
 from cts.engine.report_writer import report_writer
+from cts.engine.reports_beside import CASES, ReportsBeside
 from cts.engine.selected import Key, Selected
 from cts.engine.session import Settings
 from cts.engine.set_aside import SetAside
@@ -41,6 +43,7 @@ class Run:
         before: counts of the results that the journal had when the run began.
         retried: other results of the journal, which ``--retry`` judges again if they are selected.
         findings: problems of the device while it ran no case.
+        processes: how many processes judge; None if that is not known.
         claim: the descriptor that keeps other runs out of ``directory`` (see cts.journal.journal.claim).
         resuming: see cts.engine.github.
 
@@ -65,6 +68,7 @@ class Run:
         before: Tally,
         retried: Mapping[Key, Digest],
         findings: list[Finding],
+        processes: int | None = 1,
         claim: int | None = None,
         resuming: str = "",
     ) -> None:
@@ -91,6 +95,8 @@ class Run:
         earlier: RunRecord = {} if directory is None else read_meta(directory)
         self.found_before = tuple(map(finding_of, earlier.get("findings", ())))
         self.reports = ""
+        self._has_several = processes != 1
+        self._beside: ReportsBeside | None = None
 
     @property
     def header(self) -> list[str]:
@@ -131,6 +137,9 @@ class Run:
             left = self.selected.selection.attempts.left
             here = [key for key in self._retried if key[0] in names or self.selected.home(key[0]) in names]
             self._again |= {(id_, attempt) for id_, attempt in here if attempt in left(id_)}
+        if self.directory is not None and self._beside is None and self._has_several and self.total in CASES:
+            with suppress(OSError):
+                self._beside = ReportsBeside(self.directory, self.selected.selection.casebook.root.parent)
 
     def count(self, id_: str, digest: Digest) -> bool:
         """Count a verdict, and tell whether it makes the run fail."""
@@ -270,7 +279,8 @@ class Run:
             if ended:
                 meta["finished"] = timestamp()
             write_meta(directory, meta)
-            report_writer()(directory / RESULTS, directory, casebook=self.selected.selection.casebook)
+            if self._beside is None or not self._beside.write():
+                report_writer()(directory / RESULTS, directory, casebook=self.selected.selection.casebook)
             self.reports = f"reports: {printable_path(directory / 'index.html')} (also summary.json, summary.md, junit.xml, {RESULTS})"
         except CtsError as error:
             why = f"{error}"

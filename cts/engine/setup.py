@@ -151,7 +151,18 @@ def prepare(invocation: Invocation) -> Prepared:
         plan = replace(plan, asked=ids)
     selection = plan.selection(casebook)
     findings: list[Finding] = []
-    run = Run(suite_version(), groups, reports, Selected(selection, told), tally, retried, findings, claim, invocation.resuming)
+    run = Run(
+        suite_version(),
+        groups,
+        reports,
+        Selected(selection, told),
+        tally,
+        retried,
+        findings,
+        invocation.processes,
+        claim,
+        invocation.resuming,
+    )
     alone = Alone(casebook, [(group, open_holder(group, findings)) for group in groups], run.journal, findings, proven)
     return Prepared(run, plan, selection, alone, findings)
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from cts.engine.progress import word
 from cts.engine.run import Run
+from cts.engine.since_start import seconds_since_start
 from cts.engine.tally import Tally, phrase
 from cts.journal.journal import RESULTS
 from cts.printable import printable_path
@@ -103,7 +104,7 @@ def _write_results(out: Terminal, run: Run, explained: int) -> None:
     if run.before.total:
         out.line(f"judged before, by the run that this one resumed: {run.before.phrase()}")
     if run.tally.total:
-        out.line(_speed(run))
+        out.line(speed(run, seconds_since_start()))
     if run.reports:
         out.line(run.reports)
 
@@ -124,9 +125,19 @@ def _write_warnings(out: Terminal, run: Run, is_empty: bool) -> None:
         out.write_sep("!", text, yellow=True, bold=True)
 
 
-def _speed(run: Run) -> str:
-    tally = run.tally
-    text = f"speed: {tally.total} cases in {run.seconds:.1f} s, {tally.total / max(run.seconds, 1e-9):,.0f} cases/s"
+def speed(run: Run, waited: float | None) -> str:
+    """Return the speed of a run in words.
+
+    Args:
+        waited: the seconds since the command began, of which judging took ``run.seconds``; None if that is not known.
+    """
+    tally, judging = run.tally, run.seconds
+    whole = max(judging if waited is None else waited, 1e-9)
+    text = f"speed: {tally.total} cases in {whole:.1f} s, {tally.total / whole:,.0f} cases/s"
+    if tally.dispatches:
+        text += f" and {tally.dispatches / whole:,.0f} compared dispatches/s"
+    if waited is not None:
+        text += f"; judging took {judging:.1f} s of that, {tally.total / max(judging, 1e-9):,.0f} cases/s"
     if tally.seconds:
         text += f"; of the time spent on cases the device took {100 * tally.device / tally.seconds:.0f} %"
         if tally.pipeline:

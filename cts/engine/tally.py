@@ -26,7 +26,7 @@ class Digest:
     Attributes:
         seconds: the seconds of the case, without the time to open the device, which belongs to no case. ``device`` is the device's part of
             them, and ``pipeline`` is the time to make pipelines, if the device reports it.
-        step, attempt, code, known: see CaseResult.
+        step, attempt, code, known, subcases: see CaseResult.
     """
 
     family: str
@@ -41,6 +41,7 @@ class Digest:
     known: str = ""
     defects: tuple[str, ...] = ()
     """The explanations of a failing case, by id."""
+    subcases: int = 0
 
     @classmethod
     def of(cls, result: CaseResult) -> Self:
@@ -60,6 +61,7 @@ class Digest:
             result.code,
             result.known,
             result.defects,
+            result.subcases,
         )
 
     @classmethod
@@ -85,6 +87,7 @@ class Tally:
     """Failing cases by the defect that explains them. If several defects explain a case, it counts for each."""
     compiling: int = 0
     """Timeouts while a pipeline was made, which break no rule."""
+    dispatches: int = 0
     seconds: float = 0.0
     device: float = 0.0
     pipeline: float = 0.0
@@ -105,6 +108,7 @@ class Tally:
             self.defects.update(digest.defects)
         if digest.verdict is Verdict.TIMEOUT and digest.step == Step.PIPELINE:
             self.compiling += 1
+        self.dispatches += digest.subcases
         self.seconds += digest.seconds
         self.device += digest.device
         self.pipeline += digest.pipeline

@@ -145,6 +145,20 @@ def _ignored(fault: Fault) -> None:
     """Drop a fault."""
 
 
+Opener = Callable[[Path], BinaryIO]
+"""Opens a journal."""
+
+
+def opened(path: Path) -> BinaryIO:
+    """Open a journal, which may be compressed, for reading.
+
+    Raises:
+        OSError: it cannot be opened, or is not a regular file.
+    """
+    check_regular(path)
+    return cast(BinaryIO, gzip.open(path)) if path.suffix == PACKED else path.open("rb")
+
+
 def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) -> Iterator[CaseResult]:
     """Read the results of a journal, in the order in which they were written.
 
@@ -159,9 +173,14 @@ def read(path: Path, wrong: Callable[[Fault], None] = _ignored, start: int = 0) 
     return lines(path, wrong, _result, start)
 
 
-def read_with_places(path: Path, wrong: Callable[[Fault], None] = _ignored) -> Iterator[tuple[int, CaseResult]]:
-    """Read the results of a journal as ``read`` does. Yield pairs: the byte at which a line begins, and its result."""
-    return _placed(path, wrong, _result)
+def read_with_places(path: Path, wrong: Callable[[Fault], None], opened: Opener) -> Iterator[tuple[int, CaseResult]]:
+    """Read the results of a journal as ``read`` does. Yield pairs: the byte at which a line begins, and its result.
+
+    Args:
+        path, wrong: as for ``read``.
+        opened: opens the file; see ``opened``.
+    """
+    return _placed(path, wrong, _result, opened=opened)
 
 
 def read_at(path: Path, places: Iterable[int]) -> Iterator[CaseResult]:
@@ -202,7 +221,9 @@ def lines(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Ma
     return (value for _, value in _placed(path, wrong, made, start))
 
 
-def _placed(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Made], start: int = 0) -> Iterator[tuple[int, Made]]:
+def _placed(
+    path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], Made], start: int = 0, opened: Opener = opened
+) -> Iterator[tuple[int, Made]]:
     """Yield pairs: the byte at which a line begins, and the value of ``lines`` for it."""
     try:
         with opened(path) as file:
@@ -229,16 +250,6 @@ def _placed(path: Path, wrong: Callable[[Fault], None], made: Callable[[bytes], 
                     raise JournalError(f"{path} has more than {MOST_IN_ALL >> 30} GiB uncompressed: merge fewer runs")
     except (OSError, EOFError, zlib.error) as error:
         raise JournalError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
-
-
-def opened(path: Path) -> BinaryIO:
-    """Open a journal, which may be compressed, for reading.
-
-    Raises:
-        OSError: it cannot be opened, or is not a regular file.
-    """
-    check_regular(path)
-    return cast(BinaryIO, gzip.open(path)) if path.suffix == PACKED else path.open("rb")
 
 
 def journal_of(directory: Path) -> Path:

@@ -70,3 +70,40 @@ def test_the_suite_deals_out_its_cases_unless_told_otherwise(checkout, arguments
     done = checkout.run("cts", "-v", *arguments)
     assert done.returncode == 0, done.stdout
     assert f"scheduling tests via {scheduler}\n" in done.stdout
+
+
+BESIDE = (
+    "from cts.engine import reports_beside, run\n"
+    "run.CASES = range(8, 9)\n"
+    "reports_beside._MODULE = 'with_doubles'\n"
+    "class Told(run.ReportsBeside):\n"
+    "    def write(self):\n"
+    "        found = super().write()\n"
+    "        print('beside:', found)\n"
+    "        return found\n"
+    "run.ReportsBeside = Told\n"
+)
+
+
+def reports(checkout, name):
+    directory = checkout.root / name
+    return {path.relative_to(directory) for path in directory.rglob("*") if path.is_file()}
+
+
+def test_a_process_beside_a_large_run_writes_its_reports(checkout):
+    checkout.run("cts", "-n", "2", "--report-dir", "without", behaviours=BEHAVIOURS)
+    checkout.add_plugin("beside", BESIDE)
+    module = "import runpy\nimport doubles\nrunpy.run_module('cts.report_process', run_name='__main__')\n"
+    (checkout.root / "with_doubles.py").write_text(module, encoding="utf-8")
+    done = checkout.run("cts", "-n", "2", "--report-dir", "with", behaviours=BEHAVIOURS)
+    assert "beside: True" in done.stdout, done.stdout
+    assert done.returncode == 1
+    assert reports(checkout, "with") == reports(checkout, "without")
+
+
+def test_the_reports_are_written_although_the_process_beside_the_run_has_died(checkout):
+    checkout.add_plugin("beside", BESIDE)
+    done = checkout.run("cts", "-n", "2", "--report-dir", "with", behaviours=BEHAVIOURS)
+    assert "beside: False" in done.stdout, done.stdout
+    assert done.returncode == 1
+    assert (checkout.root / "with" / "summary.json").is_file()

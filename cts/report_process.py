@@ -1,0 +1,43 @@
+"""The process that makes the reports of a run: ``python -m cts.report_process DIRECTORY ROOT`` reads the journal while others write it.
+
+A line on its standard input says that the run has ended, and that meta.json is whole: then it writes the reports. If the input ends without
+a line, it writes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from functools import partial
+from pathlib import Path
+
+from cts.engine.report_writer import processes, report_writer
+from cts.journal.growing import growing
+from cts.journal.journal import RESULTS
+from generators.casebook import load_casebook
+
+_NICENESS = 5
+"""How much the processes that judge come before this one."""
+
+_LOOK_SECONDS = 0.5
+"""How often to look for new lines of the journal."""
+
+
+def _grows() -> bool:
+    """Wait a while, and tell whether the run goes on."""
+    ready, _, _ = select.select([0], [], [], _LOOK_SECONDS)
+    if ready and not os.read(0, 1):
+        sys.exit("the run was ended")
+    return not ready
+
+
+def main(directory: Path, root: Path) -> None:
+    """Write the reports of the run whose report directory this is, with the casebook of a checkout."""
+    os.nice(_NICENESS)
+    write, casebook = report_writer(), load_casebook(root)
+    write(directory / RESULTS, directory, casebook=casebook, processes=processes(), opened=partial(growing, grows=_grows))
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))

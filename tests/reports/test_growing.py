@@ -1,0 +1,105 @@
+"""Reading a journal while it is written, and the process that does that beside a run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from cts.engine.reports_beside import ReportsBeside
+from cts.journal.growing import growing
+from cts.journal.journal import JournalError, opened, read_with_places
+from reports import write
+from tests.suite import REPOSITORY
+
+
+def lines_of(path, *more: bytes) -> list[bytes]:
+    """Return what is read of a file to which ``more`` is added whenever all of it was read."""
+    left = list(more)
+
+    def grows() -> bool:
+        with path.open("ab") as file:
+            file.write(left.pop(0) if left else b"")
+        return bool(left)
+
+    with growing(path, grows) as file:
+        return list(iter(lambda: file.readline(100), b""))
+
+
+def test_a_line_is_read_when_its_end_is_written(tmp_path):
+    path = tmp_path / "journal"
+    path.write_bytes(b"one\ntw")
+    assert lines_of(path, b"", b"o\nth", b"", b"ree\nfour\n") == [b"one\n", b"two\n", b"three\n", b"four\n"]
+
+
+def test_a_line_whose_end_nobody_writes_is_read_last(tmp_path):
+    path = tmp_path / "journal"
+    path.write_bytes(b"one\n")
+    assert lines_of(path, b"two\nthr") == [b"one\n", b"two\n", b"thr"]
+
+
+def test_a_line_that_is_too_long_is_read_in_pieces_at_once(tmp_path):
+    path = tmp_path / "journal"
+    path.write_bytes(b"x" * 150 + b"\n")
+    assert lines_of(path) == [b"x" * 100, b"x" * 50 + b"\n"]
+
+
+def test_a_growing_journal_has_the_results_and_places_of_a_whole_one(journal, tmp_path):
+    data, faults = journal.read_bytes() + b'{"id":', []
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(data[:1000])
+    left = [data[1000:1500], data[1500:]]
+
+    def grows() -> bool:
+        with path.open("ab") as file:
+            file.write(left.pop(0))
+        return bool(left)
+
+    found = list(read_with_places(path, faults.append, lambda one: growing(one, grows)))
+    again: list[object] = []
+    assert found == list(read_with_places(path, again.append, opened))
+    assert faults == again != []
+
+
+@pytest.mark.parametrize("open_", [opened, lambda path: growing(path, lambda: False)])
+def test_a_pipe_is_no_journal(tmp_path, open_):
+    os.mkfifo(tmp_path / "results.jsonl")
+    with pytest.raises(JournalError):
+        list(read_with_places(tmp_path / "results.jsonl", lambda _: None, open_))
+
+
+def contents(directory):
+    return {path.relative_to(directory): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_the_process_beside_a_run_writes_the_reports_of_its_whole_journal(journal, tmp_path):
+    data = journal.read_bytes()
+    beside, after = tmp_path / "beside", tmp_path / "after"
+    beside.mkdir()
+    path = beside / "results.jsonl"
+    path.write_bytes(data[:1000])
+    process = ReportsBeside(beside, REPOSITORY)
+    with path.open("ab") as file:
+        file.write(data[1000:])
+    (beside / "meta.json").write_bytes(journal.with_name("meta.json").read_bytes())
+    assert process.write()
+    after.mkdir()
+    for name in ("results.jsonl", "meta.json"):
+        (after / name).write_bytes((beside / name).read_bytes())
+    write(after / "results.jsonl", after)
+    assert contents(beside) == contents(after)
+
+
+def test_a_process_beside_a_run_that_cannot_write_says_so(tmp_path):
+    process = ReportsBeside(tmp_path / "nowhere", REPOSITORY)
+    assert not process.write()
+
+
+def test_a_process_beside_a_run_that_was_killed_writes_nothing(journal, tmp_path):
+    (tmp_path / "results.jsonl").write_bytes(journal.read_bytes())
+    command = [sys.executable, "-m", "cts.report_process", tmp_path, REPOSITORY]
+    done = subprocess.run(command, input=b"", cwd=REPOSITORY, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 1, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["results.jsonl"]

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 
 from cts.diagnosis.shown import outcome_of
 from cts.reference.evaluate import evaluate, outcome, perform
@@ -27,9 +26,9 @@ from generators.program.program import Program, Subcase
 from generators.types import COMPONENT_TYPES, Layout, Scope
 from tests.reference.programs import BUFFER, as_bits, as_bytes, matrix_type
 from tests.simulated_devices import ways
-from tests.suite import casebook
+from tests.suite import casebook, plain
 
-DEVICES = yaml.safe_load((Path(__file__).parent / "devices.yaml").read_text(encoding="utf-8"))
+DEVICES = plain(Path(__file__).parent / "devices.yaml")
 
 
 @dataclass

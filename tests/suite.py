@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from generators.casebook import Case, Casebook, Family, Tier, build, expand, load_casebook
 from generators.casebook.pinning import choose_tiers
@@ -18,6 +21,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 def casebook() -> Casebook:
     """Return the casebook of this checkout."""
     return load_casebook(REPOSITORY)
+
+
+def plain(path: Path) -> Any:
+    """Return a YAML document as plain values, read by libyaml where PyYAML has it: it is ten times as fast."""
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def pin(family: Family) -> Family:

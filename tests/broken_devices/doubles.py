@@ -13,7 +13,7 @@ from cts.embedded.profile import load_profile
 from cts.engine.runner import judge
 from cts.verdict.codes import Reason
 from cts.verdict.effort import Budget, Effort
-from cts.verdict.verdict import CaseResult
+from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import find_case
 from generators.kernel import Dispatch, Kernel, Outcome
 from tests.suite import casebook
@@ -61,3 +61,9 @@ def unhurried() -> Effort:
 def judged(case_id: str, device: Broken) -> CaseResult:
     """Return the verdict on a case of the suite."""
     return judge(find_case(casebook(), case_id), DeviceHolder(lambda: device), "spirv", "smoke", effort=unhurried())
+
+
+def verdict_on(case_id: str, device: Broken) -> Verdict:
+    """Return only the verdict on a case of the suite. A failure is not diagnosed: the diagnosis takes most of the time."""
+    undiagnosed = Effort(budget=Budget(seconds=0))
+    return judge(find_case(casebook(), case_id), DeviceHolder(lambda: device), "spirv", "smoke", effort=undiagnosed).verdict

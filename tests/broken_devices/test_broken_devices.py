@@ -17,7 +17,7 @@ from generators.kernel import Dispatch, Kernel, Outcome
 from generators.spirv.enumerants import Op
 from generators.spirv.reader import read_instructions
 from generators.types import MatrixOperands
-from tests.broken_devices.doubles import Broken, judged
+from tests.broken_devices.doubles import Broken, judged, verdict_on
 from tests.suite import casebook
 
 F16_MULADD = "muladd[row:16x16x16.f16.f16.f32.f32/data:exact/layouts:{}]"
@@ -100,7 +100,7 @@ def changing(name: str, byte: int) -> Callable[[Kernel, Dispatch, Outcome], Outc
 
 @pytest.mark.parametrize("case_id", [F16_MULADD.format("rrrr"), S8_MULADD, LOAD_STORE.format("storage_buffer")])
 def test_the_double_passes_without_a_defect(case_id):
-    assert judged(case_id, Broken()).verdict is Verdict.PASS
+    assert verdict_on(case_id, Broken()) is Verdict.PASS
 
 
 def ids(result):

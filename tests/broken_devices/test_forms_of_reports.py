@@ -21,7 +21,7 @@ from cts.verdict.verdict import Verdict
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.spirv.enumerants import Op, StorageClass
 from generators.spirv.reader import HEADER_WORDS, read_instructions
-from tests.broken_devices.doubles import Broken, judged
+from tests.broken_devices.doubles import Broken, verdict_on
 from tests.broken_devices.null_device import unchanged
 from tests.broken_devices.smoke import fails, noticed, smoke_cases, wrong
 from tests.broken_devices.test_arrays_and_groups import nightly
@@ -161,4 +161,4 @@ class LosingRays(Broken):
 def test_devices_lost_in_and_after_ray_tracing_pipelines(part: str) -> None:
     for id_ in smoke("vector_stages", part):
         assert not fails(id_, Broken())
-        assert judged(id_, LosingRays()).verdict is not Verdict.PASS, id_
+        assert verdict_on(id_, LosingRays()) is not Verdict.PASS, id_

@@ -11,7 +11,7 @@ from cts.devices.vulkan.commands import descriptors_of
 from cts.verdict.verdict import Verdict
 from generators.casebook import expand
 from generators.kernel import BufferSlot, Dispatch, Kernel, Outcome
-from tests.broken_devices.doubles import Broken, judged
+from tests.broken_devices.doubles import Broken, verdict_on
 from tests.suite import casebook
 
 
@@ -64,14 +64,14 @@ def _smoke(family: str, label: str) -> list[str]:
 @pytest.mark.parametrize("first", [True, False], ids=["of_the_first", "of_the_one_before"])
 def test_constants_of_another_pipeline_of_the_submission_show(first):
     for id_ in _smoke("specialization", "submission:in_turn"):
-        assert judged(id_, Broken()).verdict is Verdict.PASS
-        assert judged(id_, Confused(first)).verdict is not Verdict.PASS, id_
+        assert verdict_on(id_, Broken()) is Verdict.PASS
+        assert verdict_on(id_, Confused(first)) is not Verdict.PASS, id_
 
 
 def test_descriptors_at_the_places_of_another_layout_show():
     for id_ in _smoke("descriptor_arrays", "layouts:"):
-        assert judged(id_, Broken()).verdict is Verdict.PASS
-        assert judged(id_, Broken(contents=_read_elsewhere, outcome=_written_elsewhere)).verdict is Verdict.FAIL, id_
+        assert verdict_on(id_, Broken()) is Verdict.PASS
+        assert verdict_on(id_, Broken(contents=_read_elsewhere, outcome=_written_elsewhere)) is Verdict.FAIL, id_
 
 
 def test_spare_descriptors_follow_those_of_their_binding_and_have_other_buffers():

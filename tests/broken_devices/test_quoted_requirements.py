@@ -65,10 +65,14 @@ QUOTED = [
     ("multiply_add.sign_ignored", "muladd", "KHR-MAD-05"),
 ]
 
+FIRST = {"decode_vector.groups_of_half": "lanes:4/", "tensor_block.first_block": "place:over/", "tensor_view.clip_ignored": ":p10/"}
+"""Parts of the ids of cases that are tried first, since other defects explain the failures of most cases as well."""
+
 
 @pytest.mark.parametrize(("id_", "family", "quoted"), QUOTED)
 def test_a_failure_quotes_the_requirement_that_its_defect_breaks(id_: str, family: str, quoted: str) -> None:
-    for case in expand(casebook().family(family), "smoke"):
+    cases = expand(casebook().family(family), "smoke")
+    for case in sorted(cases, key=lambda case: FIRST.get(id_, "") not in case.id):
         if quoted not in case.requirements or not all(chosen(known_defects(one), id_) for one in arrange(build(case)).programs):
             continue
         try:

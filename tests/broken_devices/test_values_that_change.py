@@ -8,7 +8,7 @@ from cts.embedded.faults import Faults
 from cts.embedded.types.spirv_types import MatrixType
 from cts.verdict.verdict import Verdict
 from generators.spirv.enumerants import Op
-from tests.broken_devices.doubles import Broken, judged
+from tests.broken_devices.doubles import Broken, judged, verdict_on
 
 SWAP = "control_flow_variables[row:8x8x8.s8.s8.s32.s32/subgroups:2/form:swap/storage:private/source:buffer/hint:against]"
 EXCHANGE = "aggregates[row:8x8x8.f16.f16.f32.f32/count:2/storage:private/write:operand/read:operand/move:exchange]"
@@ -73,5 +73,5 @@ def test_a_loaded_matrix_that_changes_with_the_next_store(case_id):
 
 @pytest.mark.parametrize("case_id", INSERTIONS, ids=["component", "matrix"])
 def test_a_composite_that_an_insertion_changes(case_id):
-    assert judged(case_id, Broken()).verdict is Verdict.PASS
-    assert judged(case_id, Broken(faults=Faults({Op.CompositeInsert: changing_its_operand}))).verdict is Verdict.FAIL
+    assert verdict_on(case_id, Broken()) is Verdict.PASS
+    assert verdict_on(case_id, Broken(faults=Faults({Op.CompositeInsert: changing_its_operand}))) is Verdict.FAIL

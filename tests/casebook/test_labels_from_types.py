@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-import yaml
 
 from generators.casebook import Family
 from generators.casebook.parameters import read_parameters
 from generators.document import Element, read_document
 from generators.parameters.declaration import declarations, declarations_in_ids, parameter
-from tests.suite import casebook
+from tests.suite import casebook, plain
 
 FAMILIES = [pytest.param(family, id=family.name) for family in casebook()]
 
@@ -74,7 +73,7 @@ def test_inherited_parameters_come_first_unless_another_one_names_them() -> None
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_list_repeats_what_the_type_says(family: Family) -> None:
-    document = yaml.safe_load(family.path.read_text(encoding="utf-8"))
+    document = plain(family.path)
     listed = {name for key in ("parameters", "subcases") for name, values in document.get(key, {}).items() if isinstance(values, list)}
     for one in (*family.parameters, *family.subcase_parameters):
         if one.name in listed and one.declaration.values is not None:

@@ -18,6 +18,7 @@ from cts.embedded.instructions.tensors.decode import chosen_groups, places_in_gr
 from cts.embedded.profile import load_profile
 from cts.engine.runner import judge
 from cts.reference.evaluate import evaluate
+from cts.verdict.effort import Budget, Effort
 from cts.verdict.expected import OneOf
 from cts.verdict.verdict import CaseResult, Verdict
 from generators.casebook import Case, build
@@ -47,7 +48,9 @@ def seen() -> Counter[str]:
 
 
 def judged(case: Case, profile: str, faults: Faults = NO_FAULTS) -> CaseResult:
-    return judge(case, DeviceHolder(lambda: EmbeddedDevice(load_profile(profile), faults=faults)), "spirv", "smoke")
+    return judge(
+        case, DeviceHolder(lambda: EmbeddedDevice(load_profile(profile), faults=faults)), "spirv", "smoke", effort=Effort(budget=Budget(0))
+    )
 
 
 @pytest.mark.parametrize(("lanes", "feature"), [(2, "cooperativeMatrixDecodeVector"), (8, "longVector")])

@@ -20,7 +20,7 @@ from generators.kernel import Outcome
 from generators.numerics.formats import is_nan
 from generators.spirv.enumerants import ExecutionMode, Op
 from generators.types import COMPONENT_TYPES
-from tests.broken_devices.doubles import Broken, judged
+from tests.broken_devices.doubles import Broken, verdict_on
 from tests.families.blind_spots import is_shown
 from tests.suite import casebook, programs
 
@@ -43,8 +43,8 @@ def negated_by_subtraction(handler):
 
 def test_a_device_that_negates_by_subtraction_fails():
     wrong = Broken(faults=Faults({Op.FNegate: negated_by_subtraction}))
-    assert judged(case("negate", "special:preserve"), wrong).verdict is Verdict.FAIL
-    assert judged(case("negate", "denormals:preserve"), wrong).verdict is Verdict.PASS
+    assert verdict_on(case("negate", "special:preserve"), wrong) is Verdict.FAIL
+    assert verdict_on(case("negate", "denormals:preserve"), wrong) is Verdict.PASS
 
 
 def quieted(kernel, dispatch, outcome):
@@ -58,7 +58,7 @@ def quieted(kernel, dispatch, outcome):
 
 def test_a_move_that_changes_nan_is_a_quality_warning():
     moved = case("move", "special:preserve")
-    assert judged(moved, Broken(outcome=quieted)).verdict is Verdict.QUALITY_WARNING
+    assert verdict_on(moved, Broken(outcome=quieted)) is Verdict.QUALITY_WARNING
     found = find_case(casebook(), moved)
     at = {subcase.name: (want, before) for _, subcase, want, before in prepared(found, build(found).program)}
     want, before = at["pattern:nan/part:0"]
@@ -68,7 +68,7 @@ def test_a_move_that_changes_nan_is_a_quality_warning():
     assert not compare_quality(want, before, Outcome(outputs))
     found = compare_quality(want, before, quieted(None, None, Outcome(outputs)))
     assert [mismatch.kind for mismatch in found] == ["permitted, not expected"]
-    assert judged(case("negate", "special:preserve"), Broken(outcome=quieted)).verdict is Verdict.PASS
+    assert verdict_on(case("negate", "special:preserve"), Broken(outcome=quieted)) is Verdict.PASS
 
 
 PERMITTED = {"float_modes.moved_nan_quieted", "float_modes.moved_nan_replaced"}
@@ -140,4 +140,4 @@ ROUNDED = (Op.FAdd, Op.FSub, Op.FMul, Op.FConvert, Op.MatrixTimesScalar)
 @pytest.mark.parametrize("found", expand(casebook().family("float_controls"), TIER), ids=lambda found: str(found.id).translate(PLAIN))
 def test_a_device_that_does_what_no_mode_forbids_passes(found):
     device = Broken(faults=Faults(operations={corrections: contrary}))
-    assert judged(found.id, device).verdict is Verdict.PASS
+    assert verdict_on(found.id, device) is Verdict.PASS

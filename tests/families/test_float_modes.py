@@ -7,7 +7,7 @@ import pytest
 from cts.embedded.faults import Faults
 from cts.embedded.module.float_controls import Corrections, corrections
 from cts.verdict.verdict import Verdict
-from tests.broken_devices.doubles import Broken, judged
+from tests.broken_devices.doubles import Broken, verdict_on
 
 PLAIN = str.maketrans("[]", "()")
 
@@ -57,14 +57,14 @@ OVERDONE = (
 
 @pytest.mark.parametrize("case_id", [*IGNORED, *OVERDONE], ids=lambda text: text.translate(PLAIN))
 def test_a_device_that_keeps_the_modes_passes(case_id):
-    assert judged(case_id, Broken()).verdict is Verdict.PASS
+    assert verdict_on(case_id, Broken()) is Verdict.PASS
 
 
 @pytest.mark.parametrize("case_id", IGNORED, ids=lambda text: text.translate(PLAIN))
 def test_a_device_that_ignores_the_modes_fails(case_id):
-    assert judged(case_id, Broken(faults=Faults(operations={corrections: nothing}))).verdict is Verdict.FAIL
+    assert verdict_on(case_id, Broken(faults=Faults(operations={corrections: nothing}))) is Verdict.FAIL
 
 
 @pytest.mark.parametrize("case_id", OVERDONE, ids=lambda text: text.translate(PLAIN))
 def test_a_device_that_always_truncates_and_flushes_fails(case_id):
-    assert judged(case_id, Broken(faults=Faults(operations={corrections: both}))).verdict is Verdict.FAIL
+    assert verdict_on(case_id, Broken(faults=Faults(operations={corrections: both}))) is Verdict.FAIL

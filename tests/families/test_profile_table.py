@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 
 from generators.casebook import Tier
 from tests.families.kill_table import Choice, kill_table
@@ -13,23 +15,29 @@ PROFILE = "adreno"
 ALL = Search(Tier.SMOKE, (PROFILE,), (FAMILY,))
 
 
+@cache
+def whole() -> Mapping[str, Mapping[str, Shown]]:
+    """Return what the whole search finds, with which the tests compare other searches."""
+    return search(ALL)
+
+
 def test_the_counts_are_those_of_the_kill_table() -> None:
     lines = kill_table(FAMILY, Choice(Tier.SMOKE, profile=PROFILE))
-    assert search(ALL)[PROFILE] == {kind: Shown(cases, shown) for _, kind, cases, shown, _ in lines}
+    assert whole()[PROFILE] == {kind: Shown(cases, shown) for _, kind, cases, shown, _ in lines}
 
 
 def test_a_search_ends_where_it_is_enough() -> None:
-    every = search(ALL)[PROFILE]
+    every = whole()[PROFILE]
     assert search(replace(ALL, enough=1))[PROFILE] == {kind: Shown(one.cases, min(one.shown, 1)) for kind, one in every.items()}
 
 
 def test_an_excused_kind_is_not_sought() -> None:
-    often = next(kind for kind, one in search(ALL)[PROFILE].items() if one.shown)
+    often = next(kind for kind, one in whole()[PROFILE].items() if one.shown)
     assert search(replace(ALL, excused={PROFILE: frozenset({often})}))[PROFILE][often].shown == 0
 
 
 def test_shares_add_up_to_the_whole() -> None:
-    assert summed(search(replace(ALL, share=(number, 2))) for number in range(2)) == search(ALL)
+    assert summed(search(replace(ALL, share=(number, 2))) for number in range(2)) == whole()
 
 
 def test_a_sample_takes_cases_of_each_profile() -> None:

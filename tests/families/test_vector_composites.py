@@ -13,7 +13,7 @@ from cts.embedded.module.translation import Translation, Words
 from cts.embedded.types.spirv_types import Vector
 from cts.verdict.verdict import Verdict
 from generators.spirv.enumerants import Op
-from tests.broken_devices.doubles import Broken, judged
+from tests.broken_devices.doubles import Broken, verdict_on
 
 Change = Callable[[Translation, Words, np.ndarray], np.ndarray]
 
@@ -160,7 +160,7 @@ VARIABLES = {
 def test_a_wrong_device_fails_composites(what):
     op, fault, cases = COMPOSITES[what]
     for form in cases:
-        assert judged(f"vector_composites[component:f16/form:{form}]", Broken(faults=Faults({op: fault}))).verdict is Verdict.FAIL, form
+        assert verdict_on(f"vector_composites[component:f16/form:{form}]", Broken(faults=Faults({op: fault}))) is Verdict.FAIL, form
 
 
 @pytest.mark.parametrize("what", list(VARIABLES))
@@ -168,7 +168,7 @@ def test_a_wrong_device_fails_variables(what):
     op, fault, cases = VARIABLES[what]
     for parameters in cases:
         case = f"vector_variables[component:f16/{parameters}]"
-        assert judged(case, Broken(faults=Faults({op: fault}))).verdict is Verdict.FAIL, parameters
+        assert verdict_on(case, Broken(faults=Faults({op: fault}))) is Verdict.FAIL, parameters
 
 
 def test_the_right_device_passes():
@@ -176,4 +176,4 @@ def test_the_right_device_passes():
     parameters = {one for _, _, cases in VARIABLES.values() for one in cases}
     cases = [f"vector_composites[component:f16/form:{form}]" for form in forms]
     for case in (*cases, *(f"vector_variables[component:f16/{one}]" for one in parameters)):
-        assert judged(case, Broken()).verdict is Verdict.PASS, case
+        assert verdict_on(case, Broken()) is Verdict.PASS, case

@@ -12,7 +12,7 @@ from cts.embedded.machine.machine import Run
 from cts.embedded.module.translation import Translation, Words
 from cts.verdict.verdict import Verdict
 from generators.spirv.enumerants import Op
-from tests.broken_devices.doubles import Broken, judged
+from tests.broken_devices.doubles import Broken, verdict_on
 
 Components = tuple[np.ndarray, ...]
 
@@ -175,9 +175,9 @@ CASES = {
 def test_a_wrong_device_fails(what: str) -> None:
     op, fault, ids = CASES[what]
     for id_ in ids:
-        assert judged(id_, Broken(faults=Faults({op: fault}))).verdict is Verdict.FAIL, id_
+        assert verdict_on(id_, Broken(faults=Faults({op: fault}))) is Verdict.FAIL, id_
 
 
 def test_the_right_device_passes() -> None:
     for id_ in {id_ for _, _, ids in CASES.values() for id_ in ids}:
-        assert judged(id_, Broken()).verdict is Verdict.PASS, id_
+        assert verdict_on(id_, Broken()) is Verdict.PASS, id_

@@ -27,7 +27,7 @@ from generators.numerics.rounding import nearest, to_bits
 from generators.spirv.enumerants import Op
 from generators.types import COMPONENT_TYPES, VectorMatrixLayout
 from tests.broken_devices import vector_faults as faults
-from tests.broken_devices.doubles import Broken, judged
+from tests.broken_devices.doubles import Broken, verdict_on
 from tests.suite import casebook
 
 LOAD, STORE = Op.CooperativeVectorLoadNV, Op.CooperativeVectorStoreNV
@@ -289,8 +289,9 @@ def nightly() -> tuple[str, ...]:
 @pytest.mark.parametrize("what", ROWS)
 def test_five_nightly_cases_fail(what: str) -> None:
     row = ROWS[what]
+    device = Broken(faults=row.device)
     with np.errstate(all="ignore"):
-        verdicts = (judged(id_, Broken(faults=row.device)).verdict for id_ in nightly() if row.pattern(id_))
+        verdicts = (verdict_on(id_, device) for id_ in nightly() if row.pattern(id_))
         assert sum(1 for _ in islice((verdict for verdict in verdicts if verdict is Verdict.FAIL), _LEAST)) == _LEAST
 
 
@@ -306,4 +307,4 @@ class Unspecialized(Broken):
 def test_a_case_shows_its_specialization_constants(id_: str) -> None:
     """Without its constants, a module has wrong results or other undefined behaviour."""
     with np.errstate(all="ignore"):
-        assert judged(id_, Unspecialized()).verdict in (Verdict.FAIL, Verdict.ERROR)
+        assert verdict_on(id_, Unspecialized()) in (Verdict.FAIL, Verdict.ERROR)

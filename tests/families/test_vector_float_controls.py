@@ -24,7 +24,7 @@ from generators.inputs.float_controls import nan_bits
 from generators.numerics.formats import is_nan
 from generators.spirv.enumerants import ExecutionMode, Op
 from generators.types import COMPONENT_TYPES
-from tests.broken_devices.doubles import Broken, judged
+from tests.broken_devices.doubles import Broken, verdict_on
 from tests.families.blind_spots import is_shown
 from tests.suite import casebook, programs
 
@@ -53,7 +53,7 @@ def contrary(_):
 
 @pytest.mark.parametrize("found", SMOKE, ids=lambda found: str(found.id).translate(PLAIN))
 def test_a_device_that_does_what_no_mode_forbids_passes(found):
-    verdict = judged(found.id, Broken(faults=Faults(operations={corrections: contrary}))).verdict
+    verdict = verdict_on(found.id, Broken(faults=Faults(operations={corrections: contrary})))
     assert verdict is (Verdict.NOT_SUPPORTED if found.parameters.component.name == "bf16" or "to:bf16" in found.id else Verdict.PASS)
 
 
@@ -90,7 +90,7 @@ SPECIAL, FLUSH = "special:preserve", "denormals:flush"
     ],
 )
 def test_changes_by_instructions_of_whole_vectors_are_quality_warnings(parameters, device, verdict):
-    assert judged(case("move", *parameters), device).verdict is verdict
+    assert verdict_on(case("move", *parameters), device) is verdict
 
 
 def test_a_bitcast_must_keep_denormals_and_should_keep_nan():
@@ -102,8 +102,8 @@ def test_a_bitcast_must_keep_denormals_and_should_keep_nan():
         return changed(change, np.uint32)
 
     for way in ("to_bits", "from_bits"):
-        assert judged(case("move", SPECIAL, f"way:{way}", component="f32"), zeroed(nan=True)).verdict is Verdict.QUALITY_WARNING
-        assert judged(case("move", FLUSH, f"way:{way}", component="f32"), zeroed(nan=False)).verdict is Verdict.FAIL
+        assert verdict_on(case("move", SPECIAL, f"way:{way}", component="f32"), zeroed(nan=True)) is Verdict.QUALITY_WARNING
+        assert verdict_on(case("move", FLUSH, f"way:{way}", component="f32"), zeroed(nan=False)) is Verdict.FAIL
 
 
 def test_a_number_should_win_over_nan():

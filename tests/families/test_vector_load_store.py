@@ -12,7 +12,7 @@ from cts.embedded.machine.machine import Run
 from cts.embedded.module.translation import Translation, Words
 from cts.verdict.verdict import Verdict
 from generators.spirv.enumerants import Op
-from tests.broken_devices.doubles import Broken, judged
+from tests.broken_devices.doubles import Broken, verdict_on
 
 LOAD, STORE = Op.CooperativeVectorLoadNV, Op.CooperativeVectorStoreNV
 OFFSET = {LOAD: 3, STORE: 1}
@@ -137,10 +137,10 @@ WRONG = {
 def test_a_wrong_device_fails(what):
     op, fault, cases = WRONG[what]
     for parameters in cases:
-        verdict = judged(f"vector_load_store[component:f16{parameters}]", Broken(faults=Faults({op: fault}))).verdict
+        verdict = verdict_on(f"vector_load_store[component:f16{parameters}]", Broken(faults=Faults({op: fault})))
         assert verdict is Verdict.FAIL, parameters
 
 
 def test_the_right_device_passes():
     for parameters in {parameters for _, _, cases in WRONG.values() for parameters in cases}:
-        assert judged(f"vector_load_store[component:f16{parameters}]", Broken()).verdict is Verdict.PASS, parameters
+        assert verdict_on(f"vector_load_store[component:f16{parameters}]", Broken()) is Verdict.PASS, parameters

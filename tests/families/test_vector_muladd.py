@@ -25,7 +25,7 @@ from generators.casebook import Tier, build, expand, find_case
 from generators.families.nv_cooperative_vector.vector_muladd import Parameters
 from generators.kernel import Dispatch, Kernel, Outcome
 from generators.spirv.enumerants import Op
-from tests.broken_devices.doubles import Broken, judged
+from tests.broken_devices.doubles import Broken, judged, verdict_on
 from tests.suite import casebook
 
 MULADD = Op.CooperativeVectorMatrixMulAddNV
@@ -165,12 +165,12 @@ WRONG = {
 def test_a_wrong_device_fails(what):
     faults, row, cases = WRONG[what]
     for parameters in cases:
-        assert judged(f"vector_muladd[row:{NUMBERS[row]}{parameters}]", Broken(faults=faults)).verdict is Verdict.FAIL, parameters
+        assert verdict_on(f"vector_muladd[row:{NUMBERS[row]}{parameters}]", Broken(faults=faults)) is Verdict.FAIL, parameters
 
 
 def test_the_right_device_passes():
     for id_ in {f"vector_muladd[row:{NUMBERS[row]}{parameters}]" for _, row, cases in WRONG.values() for parameters in cases}:
-        assert judged(id_, Broken()).verdict is Verdict.PASS, id_
+        assert verdict_on(id_, Broken()) is Verdict.PASS, id_
 
 
 def over_padding(id_: str, multiple: int) -> Broken:

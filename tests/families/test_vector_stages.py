@@ -17,7 +17,7 @@ from generators.dispatch import kernel
 from generators.spirv.enumerants import Op
 from generators.spirv.reader import HEADER_WORDS, read_instructions
 from generators.stages import Draw
-from tests.broken_devices.doubles import Broken, judged
+from tests.broken_devices.doubles import Broken, verdict_on
 from tests.broken_devices.smoke import fails
 from tests.suite import casebook
 
@@ -60,7 +60,7 @@ def nothing_done(_):
 )
 def test_a_device_whose_helper_invocations_write_memory_fails(case_id: str) -> None:
     device = EmbeddedDevice(load_profile("universal"), faults=Faults({Op.DemoteToHelperInvocation: nothing_done}))
-    assert judged(case_id, device).verdict is Verdict.FAIL
+    assert verdict_on(case_id, device) is Verdict.FAIL
 
 
 def going_on(module: bytes) -> bytes:
@@ -115,8 +115,8 @@ def swapped_axes(module: bytes) -> bytes:
 
 @pytest.mark.parametrize("case_id", [CASES[0], CASES[2], CASES[3]])
 def test_a_device_that_exchanges_the_axes_of_fragments_fails(case_id: str) -> None:
-    assert judged(case_id, Broken()).verdict is Verdict.PASS
-    assert judged(case_id, Broken(module=swapped_axes)).verdict is Verdict.FAIL
+    assert verdict_on(case_id, Broken()) is Verdict.PASS
+    assert verdict_on(case_id, Broken(module=swapped_axes)) is Verdict.FAIL
 
 
 def number_of_another_axis(module: bytes) -> bytes:
@@ -129,5 +129,5 @@ def number_of_another_axis(module: bytes) -> bytes:
 @pytest.mark.parametrize("operation", ["multiply/control:branches/invocations:33", "outer_product", "reduce_sum"])
 def test_a_device_that_gives_all_ray_generation_shaders_one_number_fails(operation: str) -> None:
     case_id = f"vector_stages[stage:raygen/operation:{operation}]"
-    assert judged(case_id, Broken()).verdict is Verdict.PASS
-    assert judged(case_id, Broken(module=number_of_another_axis)).verdict is Verdict.FAIL
+    assert verdict_on(case_id, Broken()) is Verdict.PASS
+    assert verdict_on(case_id, Broken(module=number_of_another_axis)) is Verdict.FAIL

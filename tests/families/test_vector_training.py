@@ -16,7 +16,7 @@ from cts.embedded.module.translation import Translation, Words
 from cts.embedded.types.spirv_types import Number, number
 from cts.verdict.verdict import Verdict
 from generators.spirv.enumerants import Op
-from tests.broken_devices.doubles import Broken, judged
+from tests.broken_devices.doubles import Broken, judged, verdict_on
 
 OUTER, SUM = Op.CooperativeVectorOuterProductAccumulateNV, Op.CooperativeVectorReduceSumAccumulateNV
 Add = Callable[[Memory, np.ndarray, np.ndarray, Number], None]
@@ -193,7 +193,7 @@ def broken(where: Op | Add, fault: Fault) -> Broken:
 def test_a_wrong_device_fails(what: str) -> None:
     where, fault, cases = WRONG[what]
     for parameters in cases:
-        assert judged(f"vector_training[{parameters}]", broken(where, fault)).verdict is Verdict.FAIL, parameters
+        assert verdict_on(f"vector_training[{parameters}]", broken(where, fault)) is Verdict.FAIL, parameters
 
 
 PAIRED = [f"{SUMS}component:f16/m:{m}" for m in (1, 3, 13, 33)] + [
@@ -213,4 +213,4 @@ def test_an_addition_in_pairs_is_named(parameters: str) -> None:
 
 def test_the_right_device_passes() -> None:
     for parameters in {parameters for _, _, cases in WRONG.values() for parameters in cases}:
-        assert judged(f"vector_training[{parameters}]", Broken()).verdict is Verdict.PASS, parameters
+        assert verdict_on(f"vector_training[{parameters}]", Broken()) is Verdict.PASS, parameters

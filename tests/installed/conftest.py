@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import shutil
 import subprocess
@@ -32,7 +33,7 @@ class Installed:
 
     def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV", "GITHUB"))}
-        # No bytecode is compiled, because none can be written there. With -P, modules are not searched for in the folder of the tests.
+        # All bytecode exists, and none can be written there. With -P, modules are not searched for in the folder of the tests.
         environment = kept | {"PYTHONPATH": str(self.packages), "PYTHONDONTWRITEBYTECODE": "1"}
         command = [sys.executable, "-P", *arguments]
         return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=HANGS, check=False)
@@ -52,6 +53,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
         shutil.copytree(REPOSITORY / name, packages / name, ignore=ignored)
     for source, target in wheel["force-include"].items():
         shutil.copytree(REPOSITORY / source, packages / target)
+    for name in wheel["packages"]:
+        # As pip does. Otherwise each process would compile all modules.
+        compileall.compile_dir(packages / name, quiet=2)
     folders = [packages, *(path for path in packages.rglob("*") if path.is_dir())]
     for path in folders:
         path.chmod(0o555)

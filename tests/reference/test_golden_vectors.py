@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.faults import Faults
@@ -28,13 +27,14 @@ from tests.reference.golden_programs import conversion, in_order, reduction, ten
 from tests.reference.programs import as_bits, as_bytes, flags, load_program, muladd, store_program
 from tests.reference.vector_programs import accumulation, function_program, multiply
 from tests.reference.vector_programs import conversion as vector_conversion
+from tests.suite import plain
 from tests.undefined import undefined
 
 VECTORS = Path(__file__).parents[2] / "golden" / "vectors"
 
 
 def vectors(file: str, key: str) -> list[Any]:
-    content = yaml.safe_load((VECTORS / file).read_text())
+    content = plain(VECTORS / file)
     return [pytest.param(vector, id=vector["name"]) for vector in content[key]]
 
 
@@ -282,7 +282,7 @@ def test_function_of_vectors(vector: dict[str, Any]) -> None:
 
 def test_every_vector_has_a_derivation_and_requirements() -> None:
     for file in VECTORS.glob("*.yaml"):
-        for group in yaml.safe_load(file.read_text()).values():
+        for group in plain(file).values():
             for vector in group:
                 assert vector["derivation"], vector["name"]
                 assert vector["requirements"], vector["name"]
@@ -291,6 +291,6 @@ def test_every_vector_has_a_derivation_and_requirements() -> None:
 def test_every_requirement_of_a_vector_exists() -> None:
     known = "".join(path.read_text() for path in (VECTORS.parents[1] / "cases" / "requirements").glob("*.yaml"))
     for file in VECTORS.glob("*.yaml"):
-        for group in yaml.safe_load(file.read_text()).values():
+        for group in plain(file).values():
             for vector in group:
                 assert not [id_ for id_ in vector["requirements"] if f"  {id_}:\n" not in known], vector["name"]

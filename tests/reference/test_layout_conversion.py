@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 
 from cts.devices.layout_conversion import ConversionCall, ConversionInfo, Region
 from cts.embedded.device import EmbeddedDevice
@@ -19,8 +18,9 @@ from cts.verdict.expected import Expected
 from cts.verdict.poison import covered
 from generators.layout_conversion import LayoutConversion, MatrixForm
 from generators.types import COMPONENT_TYPES, VectorMatrixLayout
+from tests.suite import plain
 
-VECTORS = yaml.safe_load((Path(__file__).parents[2] / "golden" / "vectors" / "layout_conversions.yaml").read_text())
+VECTORS = plain(Path(__file__).parents[2] / "golden" / "vectors" / "layout_conversions.yaml")
 
 
 def named(vector: dict[str, Any]) -> str:

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from cts.verdict.verdict import CaseResult, Verdict
 from reports import read
 from reports.causes import Cause, causes
 from reports.causes.boxes import Box, phrase
 from reports.causes.table import Table
+from tests.suite import plain
 
 ROOT = Path(__file__).parents[2]
 RUNS = {"nvidia": "nvidia-h200-580.159.04-nightly", "lavapipe": "lavapipe-26.1.6-smoke"}
@@ -94,7 +94,7 @@ def findings(run: str) -> Findings:
 
 @cache
 def conditions(run: str) -> tuple[dict[str, Any], ...]:
-    document = yaml.safe_load((ROOT / "golden" / "known_failures" / f"{run}.yaml").read_text())
+    document = plain(ROOT / "golden" / "known_failures" / f"{run}.yaml")
     return tuple(cases for entry in document["failures"] for cases in entry["cases"])
 
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.observations import Observation, Observations, Severity
 from cts.embedded.profile import load_profile
 from generators.kernel import BufferSlot, Dispatch, Kernel
 from tests.embedded.assembly import shader, store
+from tests.suite import plain
 
-PLANTED = yaml.safe_load((Path(__file__).parent / "planted.yaml").read_text())
+PLANTED = plain(Path(__file__).parent / "planted.yaml")
 MATRICES = """
 %square = OpTypeCooperativeMatrixKHR %u32 %u32_3 %u32_4 %u32_4 %u32_2
 %null = OpConstantNull %square

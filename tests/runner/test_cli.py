@@ -7,7 +7,9 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +18,20 @@ import pytest
 from cts import checkout
 from cts.checkout import suite_version
 from cts.cli import main
+from cts.commands import coverage as coverage_command
+from cts.journal.published import published_runs
 
 from .conftest import REPOSITORY
 
 ROOT = ("--root", str(REPOSITORY))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _journals_read_once() -> Iterator[None]:
+    """Give the commands of all tests the published runs, whose journals take seconds to read."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coverage_command, "published_runs", cache(published_runs))
+        yield
 
 
 def run(*arguments: str) -> int:
@@ -201,20 +213,19 @@ def test_coverage_of_one_specification_is_also_limited_to_it_in_json(capsys):
 
 
 def test_coverage_check_says_each_fault_and_fails(casebook, monkeypatch, capsys):
-    from cts.commands import coverage as command
     from generators.coverage import Status, UnusedLabel, coverage
 
     tensors = "SPV_NV_tensor_addressing"
     assert run("coverage", "--check", "--open", "--specification", tensors) == 0
     assert "judged by" in capsys.readouterr().out
-    monkeypatch.setattr(command, "published_runs", lambda _: pytest.fail("a check needs no published run"))
+    monkeypatch.setattr(coverage_command, "published_runs", lambda _: pytest.fail("a check needs no published run"))
     assert run("coverage", "--check", "--specification", tensors) == 0
     assert capsys.readouterr() == ("", "")
     found = coverage(casebook, tensors)
     uncovered = tuple(replace(entry, status=Status.OPEN) if entry.requirement.id == "TA-EXT-01" else entry for entry in found.requirements)
     unused = UnusedLabel("toy", "columns", "5")
     monkeypatch.setattr(
-        command, "coverage", lambda book, specification: replace(found, requirements=uncovered, unused=(unused,), unfinished={})
+        coverage_command, "coverage", lambda book, specification: replace(found, requirements=uncovered, unused=(unused,), unfinished={})
     )
     assert run("coverage", "--check", "--specification", tensors) == 1
     faults = capsys.readouterr().err.splitlines()

@@ -11,6 +11,7 @@ from cts.embedded.instructions.matrices.array_conversion import placed
 from cts.embedded.machine.elements import MAPPINGS
 from cts.embedded.profile import load_profile
 from cts.engine.runner import judge
+from cts.verdict.effort import Budget, Effort
 from cts.verdict.verdict import Verdict
 from generators.casebook import find_case
 from tests.suite import casebook
@@ -19,7 +20,7 @@ ROWS = "array_conversion[component:f16/lines:three_quarters/width:half]"
 
 
 def verdict(id_: str, device: EmbeddedDevice) -> Verdict:
-    return judge(find_case(casebook(), id_), DeviceHolder(lambda: device), "spirv", "nightly").verdict
+    return judge(find_case(casebook(), id_), DeviceHolder(lambda: device), "spirv", "nightly", effort=Effort(budget=Budget(0))).verdict
 
 
 @pytest.mark.parametrize("mapping", MAPPINGS)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 
 from cts.diagnosis.shown import outcome_of
 from cts.reference.evaluate import evaluate, outcome, perform
 from cts.reference.state import State, initial_state
 from cts.verdict.compare import compare, compare_quality
+from cts.verdict.expected import Expected
 from cts.verdict.poison import initial_contents
 from cts.verdict.verdict import Verdict
-from generators.casebook import build, expand
+from generators.casebook import Case, build, expand
 from generators.program.builder import ProgramBuilder
 from generators.program.memory import Pointee
 from generators.program.operation import Operation
@@ -23,9 +26,9 @@ from generators.program.program import Program, Subcase
 from generators.types import COMPONENT_TYPES, Layout, Scope
 from tests.reference.programs import BUFFER, as_bits, as_bytes, matrix_type
 from tests.simulated_devices import ways
-from tests.suite import casebook
+from tests.suite import casebook, plain
 
-DEVICES = yaml.safe_load((Path(__file__).parent / "devices.yaml").read_text(encoding="utf-8"))
+DEVICES = plain(Path(__file__).parent / "devices.yaml")
 
 
 @dataclass
@@ -47,40 +50,78 @@ class Device:
         if made is not None and made.permitted is not None:
             state.matrices[name] = replace(made, permitted=None)
 
-    def verdict(self, program: Program, subcase: Subcase) -> Verdict:
-        expected = evaluate(program, subcase)
-        before = initial_contents(program, subcase, expected)
+    def verdict(self, run: Run) -> Verdict:
         with np.errstate(all="ignore"):
-            given = outcome_of(program, outcome(initial_state(program, subcase, self.perform)), before)
-        if compare(program, expected, before, given):
+            given = outcome_of(run.program, outcome(initial_state(run.program, run.subcase, self.perform)), run.before)
+        if compare(run.program, run.expected, run.before, given):
             return Verdict.FAIL
-        return Verdict.QUALITY_WARNING if compare_quality(expected, before, given) else Verdict.PASS
+        return Verdict.QUALITY_WARNING if compare_quality(run.expected, run.before, given) else Verdict.PASS
+
+
+@dataclass(frozen=True)
+class Run:
+    """A subcase with its expected results, which all devices share."""
+
+    program: Program
+    subcase: Subcase
+
+    @cached_property
+    def expected(self) -> Expected:
+        return evaluate(self.program, self.subcase)
+
+    @cached_property
+    def before(self) -> Mapping[str, np.ndarray]:
+        return initial_contents(self.program, self.subcase, self.expected)
+
+
+def runs(case: Case) -> list[Run]:
+    built = build(case)
+    return [Run(program, subcase) for program in built.program.all for subcase in built.subcases(program)]
 
 
 SEVERITY = (Verdict.FAIL, Verdict.QUALITY_WARNING, Verdict.PASS)
 
 
-def verdicts(family: str, part: str, without: list[str], way: ways.Way, tier: str = "smoke") -> dict[str, Verdict]:
-    """Return the verdict on each case of the tier in which the device deviates."""
-    found = {}
-    for case in expand(casebook().family(family), tier):
-        if part not in case.id or any(other in case.id for other in without):
+def worst(way: ways.Way, subcases: Sequence[Run]) -> Verdict | None:
+    """Return the worst verdict on the subcases of a case; None if the device deviates in none."""
+    device, seen = Device(way), set()
+    for run in subcases:
+        seen.add(device.verdict(run))
+        if device.own and Verdict.FAIL in seen:
+            break
+    return next(verdict for verdict in SEVERITY if verdict in seen) if device.own else None
+
+
+def cases_of(device: Mapping[str, Any]) -> tuple[tuple[str, ...], str, tuple[str, ...], str]:
+    """Return the families, the part of ids, the parts that ids must not have, and the tier."""
+    return tuple(device["families"]), device.get("cases", ""), tuple(device.get("without", ())), device.get("tier", "smoke")
+
+
+def needs_one(device: Mapping[str, Any]) -> bool:
+    """Return whether one case with the verdict ``some`` is all that is asked of the device."""
+    return not {"never", "all"} & device.keys()
+
+
+@cache
+def verdicts(families: Sequence[str], part: str, without: Sequence[str], tier: str) -> dict[str, dict[str, Verdict]]:
+    """Return the verdicts on each case in which a device deviates, for all devices that run the same cases."""
+    asked = [device for device in DEVICES if cases_of(device) == (families, part, without, tier)]
+    found: dict[str, dict[str, Verdict]] = {device["name"]: {} for device in asked}
+    for case in (case for family in families for case in expand(casebook().family(family), tier)):
+        open_ = [one for one in asked if not (needs_one(one) and one["some"] in found[one["name"]].values())]
+        if not open_ or part not in case.id or any(other in case.id for other in without):
             continue
-        device = Device(way)
-        built = build(case)
-        seen = {device.verdict(program, subcase) for program in built.program.all for subcase in built.subcases(program)}
-        if device.own:
-            found[case.id] = next(verdict for verdict in SEVERITY if verdict in seen)
+        subcases = runs(case)
+        for device in open_:
+            verdict = worst(getattr(ways, device["does"]), subcases)
+            if verdict is not None:
+                found[device["name"]][case.id] = verdict
     return found
 
 
 @pytest.mark.parametrize("device", DEVICES, ids=lambda device: device["name"])
 def test_the_device_gets_its_verdicts(device):
-    found: dict[str, Verdict] = {}
-    for family in device["families"]:
-        found |= verdicts(
-            family, device.get("cases", ""), device.get("without", []), getattr(ways, device["does"]), device.get("tier", "smoke")
-        )
+    found = verdicts(*cases_of(device))[device["name"]]
     assert found
     if "never" in device:
         assert not [id_ for id_, verdict in found.items() if verdict == device["never"]]
@@ -90,21 +131,24 @@ def test_the_device_gets_its_verdicts(device):
         assert not {id_: verdict for id_, verdict in found.items() if verdict != device["all"]}
 
 
+@cache
+def rounding_sums() -> list[tuple[str, list[Run]]]:
+    """Return the nightly cases with sums of bf16 that round, with their subcases."""
+    nightly = expand(casebook().family("muladd"), "nightly")
+    return [(case.id, runs(case)) for case in nightly if "data:envelope" in case.id and "bf16" in case.named["row"]]
+
+
 @pytest.mark.parametrize("way", [ways.lost_term, ways.doubled_term, ways.wrong_sign])
 def test_bf16_sums_that_round_show_a_wrong_term_in_each_subcase(way):
     """bf16 sums may keep fewer bits than those of any other type, so there must be few terms, all of them large (facts.md C1)."""
     unseen = []
-    for case in expand(casebook().family("muladd"), "nightly"):
-        if "data:envelope" not in case.id or "bf16" not in case.named["row"]:
-            continue
-        built = build(case)
-        for program in built.program.all:
-            for subcase in built.subcases(program):
-                device = Device(way)
-                verdict = device.verdict(program, subcase)
-                # Loops without an iteration have no terms.
-                if device.own and verdict is not Verdict.FAIL:
-                    unseen.append(f"{case.id}: {subcase.name}")
+    for id_, subcases in rounding_sums():
+        for run in subcases:
+            device = Device(way)
+            verdict = device.verdict(run)
+            # Loops without an iteration have no terms.
+            if device.own and verdict is not Verdict.FAIL:
+                unseen.append(f"{id_}: {run.subcase.name}")
     assert not unseen
 
 
@@ -119,4 +163,4 @@ def test_bf16_arithmetic_may_not_be_rounded_upward(operator, way, verdict):
     builder.store(builder.elementwise("combined", operator, left, right), builder.array("out", pointee, 64, BUFFER, "output"), *places)
     numbers = np.random.default_rng(3).integers(128, 256, (2, 8, 8)) * np.array([1.0, 2.0**-5])[:, None, None]
     inputs = {name: as_bytes(as_bits(part, COMPONENT_TYPES["bf16"])) for name, part in zip(("x_in", "y_in"), numbers, strict=True)}
-    assert Device(way).verdict(builder.build(), Subcase("one", inputs)) is verdict
+    assert Device(way).verdict(Run(builder.build(), Subcase("one", inputs))) is verdict

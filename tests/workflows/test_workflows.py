@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.suite import REPOSITORY
+from tests.suite import REPOSITORY, plain
 
 GITHUB = ".github/workflows/conformance.yml"
 GITLAB = "docs/ci/gitlab-ci.yml"
@@ -29,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def content(name: str) -> dict[Any, Any]:
-    return yaml.safe_load((REPOSITORY / name).read_text(encoding="utf-8"))
+    return plain(REPOSITORY / name)
 
 
 def github() -> tuple[list[str], dict[str, str]]:

@@ -30,7 +30,7 @@ def in_copies(inside: Mapping[Operation, Substitute], more: int = 0) -> Substitu
 
     Args:
         inside: wrong steps of operations in the loop.
-        more: how many elements too many are copied.
+        more: how many elements too many are copied; fewer if it is negative.
     """
 
     def step(state: State, stated: Stated) -> None:
@@ -40,7 +40,7 @@ def in_copies(inside: Mapping[Operation, Substitute], more: int = 0) -> Substitu
         of_workgroups = state.instances
         if state.program.scope is Scope.SUBGROUP:
             of_workgroups = of_workgroups[of_workgroups % state.program.subgroups == 0]
-        count = int(state.scalar(loop.limit)[0]) + more
+        count = max(int(state.scalar(loop.limit)[0]) + more, 0)
         owners = np.repeat(of_workgroups, count)
         at = np.searchsorted(state.instances, owners)
         scalars = {name: value[at] for name, value in state.scalars.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,13 +17,14 @@ from cts.defects.known import known_defects
 from cts.defects.remembering import Remembered
 from cts.defects.single_edits.changes import may_change
 from cts.defects.single_edits.of_program import by_likelihood, single_edits
+from cts.diagnosis.effects import BEYOND, Effects
 from cts.diagnosis.limit import Limit, SearchEnded
 from cts.diagnosis.reach import Reach
 from cts.verdict.compare import is_permitted, wrong_elements
 from cts.verdict.elements import gather
 from cts.verdict.expected import Exact, Expected, Placed, ValueSet, as_expected
 from cts.verdict.failure import Fit, Match
-from generators.errors import GeneratorError, Rule
+from generators.errors import GeneratorError
 from generators.kernel import Outcome
 from generators.numerics.formats import is_nan, values
 from generators.program.operation import Operation
@@ -44,8 +45,9 @@ _ASKING = 0.08
 _KNOWN = 0.4
 """The share of the time after which no more known defects are tried, so single edits are."""
 
-_BEYOND = frozenset({Rule.OUT_OF_BOUNDS, Rule.NO_WINDOW, "VUID-RuntimeSpirv-None-10834"})
-"""The rules that an access beyond an array breaks."""
+
+class _Contradicted(Exception):
+    """A store of an evaluation is not in the results."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,16 @@ class Ran:
     def is_whole(self) -> bool:
         """Whether the device returned buffers of the right sizes."""
         return all(len(self.outputs[name]) == len(self.before[name]) for name in self.before)
+
+    def contradicts(self, placed: Placed) -> None:
+        """Compare a store with the results, if the right program stores to the place only once, so nothing else should be there.
+
+        Raises:
+            _Contradicted: the results are others.
+        """
+        is_only = placed.array in self.outputs and self.trace.stores[placed.array, placed.offsets.tobytes()] == 1
+        if is_only and wrong_elements(placed, self.before, self.outputs).any():
+            raise _Contradicted
 
     def given_by(self, other: Expected) -> bool:
         """Tell whether ``other`` expects all results."""
@@ -171,6 +183,10 @@ class Search:
     tried: set[tuple[str, str]] = field(default_factory=set)
     found: list[tuple[Defect, Fit, int]] = field(default_factory=list)
     partly: dict[Match, None] = field(default_factory=dict)
+    _fruitless: set[Hashable] = field(default_factory=set)
+    _later: list[Defect] = field(default_factory=list)
+    _put_off: set[int] = field(default_factory=set)
+    _beyond: list[Defect] = field(default_factory=list)
 
     def run(self) -> tuple[Match, ...]:
         """Return the defects that explain everything, the best first."""
@@ -195,9 +211,15 @@ class Search:
             if self.found:
                 return
         # What an earlier search of the family has not reached comes first.
+        possible = iter(self._fresh_first(self._may_explain(known)))
         with suppress(SearchEnded):
-            self._try(self._fresh_first(self._may_explain(known)), share=_KNOWN)
+            self._try(possible, share=_KNOWN)
         self._try(self._fresh_first(self._may_explain(by_likelihood(self._edits))), more=LISTED)
+        self._try(possible)
+        later, self._later = self._later, []
+        self._try(later, more=LISTED)
+        if not self.found:
+            self._try_beyond()
 
     def _may_explain(self, defects: Sequence[Defect]) -> list[Defect]:
         """Return the defects that change what wrong elements depend on: in turn one on which few others depend, and the next one."""
@@ -213,6 +235,10 @@ class Search:
     @cached_property
     def _edits(self) -> list[Defect]:
         return list(single_edits(self.ran.program, self._reach.chosen))
+
+    @cached_property
+    def _effects(self) -> Effects:
+        return Effects(self.ran.trace)
 
     @cached_property
     def _reach(self) -> Reach:
@@ -242,16 +268,52 @@ class Search:
         for defect in defects:
             if len(self.found) >= LISTED + more:
                 return
-            self.limit.check(share)
             self.tried.add((defect.id, defect.where))
-            if not may_change(defect, self.ran.trace) or any(_says(other, defect) for other, _, _ in self.found):
-                continue
-            fitting = self._fit(defect, self.ran)
-            if fitting is None or not fitting.is_telling:
-                continue
-            rest = self._elsewhere(defect)
-            if rest is not None or trusted:
-                self.found.append((defect, fitting.fit, fitting.explained + (rest or 0)))
+            if may_change(defect, self.ran.trace) and not any(_says(other, defect) for other, _, _ in self.found):
+                self._try_one(defect, trusted)
+            self.limit.check(share)
+
+    def _try_one(self, defect: Defect, trusted: bool) -> None:
+        """Add a defect if it explains everything. Leave it for later if it is unlikely: one with the same effect explains nothing, or it
+        reads beyond an array.
+        """
+        effect = self._effects.of(defect)
+        if effect is not None and (effect.explains_nothing or (effect.is_certain and effect.key in self._fruitless)):
+            return
+        is_new = id(defect) not in self._put_off
+        self._put_off.add(id(defect))
+        if effect is not None and effect.key in self._fruitless and is_new:
+            self._later.append(defect)
+            return
+        try:
+            fits = self._fits(defect, self.ran, self.ran.contradicts if is_new else None)
+        except _Contradicted:
+            self._later.append(defect)
+            return
+        except UNKNOWN as error:
+            if _may_read_beyond(error):
+                self._beyond.append(defect)
+            return
+        if fits:
+            self._add(defect, _Fitting(Fit.ALL, self.ran.failing, self.ran.failing), trusted)
+        elif effect is not None:
+            self._fruitless.add(effect.key)
+
+    def _add(self, defect: Defect, fitting: _Fitting, trusted: bool) -> None:
+        """Add a defect that explains the failing subcase, if it explains the other ones."""
+        rest = self._elsewhere(defect)
+        if rest is not None or trusted:
+            self.found.append((defect, fitting.fit, fitting.explained + (rest or 0)))
+
+    def _try_beyond(self) -> None:
+        """Add the defects that read beyond an array and explain the elements that do not depend on it."""
+        for defect in self._beyond:
+            if len(self.found) >= LISTED:
+                return
+            fitting = self._fit_beyond(defect, self.ran)
+            if fitting is not None and fitting.is_telling:
+                self._add(defect, fitting, trusted=False)
+            self.limit.check()
 
     def _elsewhere(self, defect: Defect) -> int | None:
         """Return how many failing elements of the other subcases a defect explains; None if it does not fit one of them."""
@@ -274,23 +336,35 @@ class Search:
         return {(key, one.id, one.where): one for key, one in found}
 
     def _fit(self, defect: Defect, ran: Ran) -> _Fitting | None:
-        """Return how well a defect explains a subcase; None if it does not.
-
-        If it reads beyond an array, it is evaluated with two different bytes there, and explains the elements that do not depend on them.
-        """
+        """Return how well a defect explains a subcase; None if it does not."""
         try:
-            # A defect may overflow although the right program does not.
-            with np.errstate(all="ignore"):
-                other = self._evaluated(defect.substitutes, ran)
-                is_same = ran.given_by(other)
-                if is_same and (ran is not self.ran or defect.also is None or defect.also(ran.expected, other, ran.before, ran.outputs)):
-                    return _Fitting(Fit.ALL, ran.failing, ran.failing)
-                if ran is self.ran and defect.id in self.foreseen and _explains_wrong_ones(ran, other):
-                    self.partly[Match(defect.id, defect.text, Fit.WRONG_ELEMENTS, ran.failing, ran.failing, where=defect.where)] = None
-                return None
+            fits = self._fits(defect, ran)
         except UNKNOWN as error:
-            if isinstance(error, GeneratorError) and error.rule not in _BEYOND:
-                return _Fitting(Fit.BEYOND_ARRAY, 0, 0)
+            return self._fit_beyond(defect, ran) if _may_read_beyond(error) else _Fitting(Fit.BEYOND_ARRAY, 0, 0)
+        return _Fitting(Fit.ALL, ran.failing, ran.failing) if fits else None
+
+    def _fits(self, defect: Defect, ran: Ran, watch: Callable[[Placed], None] | None = None) -> bool:
+        """Tell whether a defect explains everything in a subcase.
+
+        Raises:
+            _Contradicted: ``watch`` says that it probably does not.
+            UNKNOWN: it reads beyond an array, or the model cannot say what such a device does.
+        """
+        # A defect may overflow although the right program does not.
+        with np.errstate(all="ignore"):
+            other = self._evaluated(defect.substitutes, ran, watch=watch)
+            is_same = ran.given_by(other)
+            if is_same and (ran is not self.ran or defect.also is None or defect.also(ran.expected, other, ran.before, ran.outputs)):
+                return True
+            if ran is self.ran and defect.id in self.foreseen and _explains_wrong_ones(ran, other):
+                self.partly[Match(defect.id, defect.text, Fit.WRONG_ELEMENTS, ran.failing, ran.failing, where=defect.where)] = None
+            return False
+
+    def _fit_beyond(self, defect: Defect, ran: Ran) -> _Fitting | None:
+        """Return how well a defect that reads beyond an array explains a subcase; None if it does not.
+
+        It is evaluated with two different bytes there, and explains the elements that do not depend on them.
+        """
         try:
             with np.errstate(all="ignore"):
                 found = _apart_from_beyond(ran, *(self._evaluated(defect.substitutes, ran, beyond) for beyond in (0x00, 0x2A)))
@@ -299,8 +373,16 @@ class Search:
             return _Fitting(Fit.BEYOND_ARRAY, 0, 0)
         return _Fitting(Fit.BEYOND_ARRAY, *found) if found is not None else None
 
-    def _evaluated(self, steps: Mapping[Operation, Substitute], ran: Ran, beyond: int | None = None) -> Expected:
-        return evaluate_defect(ran.program, ran.subcase, steps, beyond, self.limit.of_evaluation(2 * ran.trace.steps + 64), ran.remembered)
+    def _evaluated(
+        self,
+        steps: Mapping[Operation, Substitute],
+        ran: Ran,
+        beyond: int | None = None,
+        watch: Callable[[Placed], None] | None = None,
+    ) -> Expected:
+        trace = ran.trace
+        before_step = self.limit.of_evaluation(2 * trace.steps + 64)
+        return evaluate_defect(ran.program, ran.subcase, steps, beyond, before_step, ran.remembered, trace.starts, watch)
 
 
 @dataclass(frozen=True)
@@ -319,6 +401,10 @@ class _Fitting:
     @property
     def is_telling(self) -> bool:
         return self.fit is Fit.ALL or self.explained >= max(TELLING, self.total // 8)
+
+
+def _may_read_beyond(error: BaseException) -> bool:
+    return not isinstance(error, GeneratorError) or error.rule in BEYOND
 
 
 def _perhaps_by_chance(match: Match) -> Match:

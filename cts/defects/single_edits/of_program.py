@@ -15,7 +15,7 @@ from cts.defects.copying_loops import copying_loop, in_copies
 from cts.defects.defect import Defect
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import EVERY, ParameterValue
-from cts.defects.single_edits.of_operation import EARLIER, Chosen, SingleEdit, edits_of, functions_of, put, told
+from cts.defects.single_edits.of_operation import EARLIER, Chosen, SingleEdit, edits_of, functions_of, of_rounds, put, told
 from cts.defects.single_edits.places import places_of
 from generators.program.control_flow import Loop, PerInvocation, Stated
 from generators.program.functions import Call
@@ -49,8 +49,9 @@ def single_edits(program: Program, chosen: Chosen = lambda _, places: places) ->
     kinds: dict[tuple[str, ...], dict[Operation, SingleEdit]] = {}
     roles: dict[tuple[str, ...], dict[Operation, SingleEdit]] = {}
     copies: dict[Operation, Stated] = {}
+    parameters = _parameters(program)
     for operation, stated in _everywhere(program):
-        known = earlier
+        known = [*earlier, *parameters.get(operation, ())]
         if stated is not None:
             copies[operation] = stated
             loop: Any = stated.body[-1]
@@ -60,7 +61,7 @@ def single_edits(program: Program, chosen: Chosen = lambda _, places: places) ->
         kind = _kind(operation)
         for edit in chain(found, _of_pointer(operation, accesses), _of_given(operation, given)):
             kinds.setdefault((kind, edit.name, *edit.alike), {})[operation] = edit
-            if (role := _role(edit.where.get("operand", ""))) is not None:
+            if (role := _role(operation, edit.where.get("operand", ""))) is not None:
                 alike = {**edit.where, "operand": role[1]}
                 roles.setdefault((role[0], edit.name, *alike.values()), {})[operation] = replace(edit, where=alike)
         if stated is None:
@@ -92,6 +93,16 @@ def _everywhere(program: Program) -> Iterator[tuple[Operation, Stated | None]]:
                 yield from ((one, None) for one in flattened(function.body, effects=True))
 
 
+def _parameters(program: Program) -> dict[Operation, tuple[AnyValue, ...]]:
+    """Return the values that functions get, by the operations of their bodies."""
+    found: dict[Operation, tuple[AnyValue, ...]] = {}
+    for operation in flattened(program.operations, effects=True):
+        for function in functions_of(operation).values():
+            given = tuple(one for one in function.parameters if isinstance(one, Value))
+            found.update(dict.fromkeys(flattened(function.body, effects=True), given))
+    return found
+
+
 def _steps(edits: Mapping[Operation, SingleEdit], copies: Mapping[Operation, Stated]) -> Mapping[Operation, Substitute]:
     """Return the steps of edits; those of operations inside loops that copy arrays are part of a step in place of the loop's effect."""
     steps: dict[Operation, Substitute] = {}
@@ -108,6 +119,7 @@ def _steps(edits: Mapping[Operation, SingleEdit], copies: Mapping[Operation, Sta
 def _of_copying_loop() -> Iterator[SingleEdit]:
     yield SingleEdit("operand_one_more", in_copies({}, 1), {"operand": "limit"})
     yield SingleEdit("operand_one_less", in_copies({}, -1), {"operand": "limit"})
+    yield from of_rounds(partial(in_copies, {}))
 
 
 def _of_pointer(operation: Any, accesses: Sequence[Any]) -> Iterator[SingleEdit]:
@@ -143,11 +155,15 @@ def _pointer(operation: Any) -> tuple[Array, object] | None:
     return (operation.array, operation.first) if hasattr(operation, "array") and hasattr(operation, "first") else None
 
 
-def _role(operand: str) -> tuple[str, str] | None:
+def _role(operation: Any, operand: str) -> tuple[str, str] | None:
     """Return in what several classes of operations share an operand, and its name there."""
     if operand in _ADDRESSES:
         return "access", "its first index"
-    return ("comparison", operand.removeprefix("condition.")) if operand.startswith("condition.") else None
+    if not operand.startswith("condition."):
+        return None
+    relation, type_ = ("less", None) if isinstance(operation, Loop) else (operation.condition.relation, operation.condition.left.type)
+    numbers = "" if type_ is None or not (type_.is_float or type_.is_signed) else "float " if type_.is_float else "signed "
+    return f"{numbers}{relation.replace('_', ' ')} comparison", operand.removeprefix("condition.")
 
 
 def _kind(operation: Operation) -> str:

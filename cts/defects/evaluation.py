@@ -130,9 +130,13 @@ def evaluate_defect(
     state = LenientState(**{**vars(strict), "perform": performed, "before_step": before_step})
     if beyond is not None:
         state.memories = {name: LenientMemory(**_fields(memory), unknown=beyond) for name, memory in state.memories.items()}
-    elif watch is not None:
-        state.memories = {name: WatchedMemory(**_fields(memory), watch=watch) for name, memory in state.memories.items()}
+    else:
+        state.memories = {name: WatchedMemory(**_fields(memory), watch=watch or _ignore) for name, memory in state.memories.items()}
     return resumed(state, place) if begun else outcome(state)
+
+
+def _ignore(placed: Placed) -> None:
+    """Do nothing after a store."""
 
 
 def _fields(memory: Memory) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, takewhile
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from generators.program.program import Program, Subcase
 LISTED = 4
 """The most explanations of a message by known defects; single edits may be as many again."""
 
+ALTERNATIVES = 6
+"""The most single edits of the same instructions that a message lists."""
+
 FEW = 2
 """With so many wrong elements or fewer in a whole case, a single edit may fit by chance."""
 
@@ -42,7 +45,7 @@ TELLING = 4
 _ASKING = 0.08
 """The share of the time for finding out what the wrong elements depend on, once before known defects and once before single edits."""
 
-_KNOWN = 0.4
+_KNOWN = 0.3
 """The share of the time after which no more known defects are tried, so single edits are."""
 
 
@@ -196,11 +199,20 @@ class Search:
             self._run()
         failing = sum(one.failing for one in (self.ran, *self.others))
         best = Fit.ALL if any(fit is Fit.ALL for _, fit, _ in self.found) else Fit.BEYOND_ARRAY
-        matches = [Match(one.id, one.text, fit, explains, failing, where=one.where) for one, fit, explains in self.found if fit is best]
+        grouped = self._grouped([one for one in self.found if one[1] is best])
+        matches = [Match(alike[0].id, told_together(alike), best, explains, failing, where=alike[0].where) for alike, explains in grouped]
         found = tuple(_perhaps_by_chance(one) if failing <= FEW else one for one in ranked(matches))
         if self.limit.reached and [one.fit for one in found] == [Fit.ALL]:
             return (replace(found[0], fit=Fit.ENDED, equal=True),)
         return found
+
+    @staticmethod
+    def _grouped(found: Iterable[tuple[Defect, Fit, int]]) -> list[tuple[list[Defect], int]]:
+        """Return the defects, each with how many elements it explains; single edits of the same instructions are one."""
+        groups: dict[object, tuple[list[Defect], int]] = {}
+        for defect, _, explains in found:
+            groups.setdefault((_instructions(defect), explains), ([], explains))[0].append(defect)
+        return list(groups.values())
 
     def _run(self) -> None:
         self.limit.check()
@@ -266,12 +278,20 @@ class Search:
             SearchEnded: at the limit.
         """
         for defect in defects:
-            if len(self.found) >= LISTED + more:
+            is_full = len(self._grouped(self.found)) >= LISTED + more
+            if is_full and not more:
                 return
+            if is_full and not any(_instructions(one) == _instructions(defect) for one, _, _ in self.found):
+                continue
             self.tried.add((defect.id, defect.where))
-            if may_change(defect, self.ran.trace) and not any(_says(other, defect) for other, _, _ in self.found):
+            if may_change(defect, self.ran.trace) and not self._is_needless(defect):
                 self._try_one(defect, trusted)
             self.limit.check(share)
+
+    def _is_needless(self, defect: Defect) -> bool:
+        """Tell whether another defect that explains everything says enough."""
+        alike = sum(_instructions(one) == _instructions(defect) for one, _, _ in self.found)
+        return alike >= ALTERNATIVES or any(_says(one, defect) for one, _, _ in self.found)
 
     def _try_one(self, defect: Defect, trusted: bool) -> None:
         """Add a defect if it explains everything. Leave it for later if it is unlikely: one with the same effect explains nothing, or it
@@ -416,14 +436,39 @@ def _is_edit(id_: str) -> bool:
     return id_.startswith("single_edit.")
 
 
+_OF_TWO_VALUES = ("exchanged", "sibling", "earlier", "one_more", "one_less")
+"""Ends of the names of single edits that take another value as an operand."""
+
+
+def _instructions(defect: Defect) -> Hashable:
+    """Return what single edits of the same instructions have in common; of a known mistake, what it has in common with no other."""
+    if not _is_edit(defect.id):
+        return defect.id, defect.where
+    return frozenset(defect.substitutes), defect.parameters.get("class"), defect.parameters.get("instruction")
+
+
 def _says(found: Defect, other: Defect) -> bool:
-    """Tell whether a defect that explains everything makes another one needless: the other one makes the same mistake in more instructions,
-    or it is a single edit of the same instructions, or the same edit of fewer of them.
+    """Tell whether a defect that explains everything makes another one needless: the other one makes the same mistake in more instructions;
+    or it is the same edit of fewer of them, or of the same ones, which are called something else; or a known mistake in the same ones says
+    the same.
     """
+    same, others = found.substitutes.items(), other.substitutes.items()
+    if _is_edit(other.id) and not _is_edit(found.id):
+        # A mistake in control flow does not say which comparison is wrong, and no known one says which value takes the place of another.
+        is_said = not other.id.endswith(_OF_TWO_VALUES) and not str(other.parameters.get("class")).endswith("comparison")
+        return is_said and same.mapping.keys() == others.mapping.keys()
     if _is_edit(other.id):
-        same = found.substitutes.keys() == other.substitutes.keys() and not _is_edit(found.id)
-        return same or other.substitutes.items() <= found.substitutes.items()
-    return found.substitutes.items() <= other.substitutes.items()
+        return others < same or (others == same and found.parameters.get("class") != other.parameters.get("class"))
+    return same <= others
+
+
+def told_together(alike: Sequence[Defect]) -> str:
+    """Return the sentence for mistakes in the same instructions: the words that all have in common only once."""
+    texts = [one.text for one in alike]
+    common = "".join(letters[0] for letters in takewhile(lambda letters: len(set(letters)) == 1, zip(*texts, strict=False)))
+    while common and common[-1].isalnum() and any(text[len(common) : len(common) + 1].isalnum() for text in texts):
+        common = common[:-1]
+    return "; or ".join([texts[0], *(text[len(common) :].lstrip(": ") for text in texts[1:])])
 
 
 def hints(ran: Ran) -> tuple[Match, ...]:

@@ -165,18 +165,18 @@ def of_rounds(rounds: Callable[[int], Substitute]) -> Iterator[SingleEdit]:
         rounds: builds a step that runs the loop some rounds more than it should.
     """
     left, right, relation = ({"operand": f"condition.{name}"} for name in ("left", "right", "relation"))
-    yield SingleEdit("operand_one_more", rounds(-1), left)
-    yield SingleEdit("operand_one_more", rounds(1), right)
-    yield SingleEdit("operand_one_less", rounds(-1), right)
-    yield SingleEdit("operand_other", rounds(1), relation | {"other": "less_equal"})
     never = rounds(-NEVER)
-    yield SingleEdit("operand_one_less", never, left)
+    yield SingleEdit("operand_one_more", rounds(1), right)
+    yield SingleEdit("operand_other", rounds(1), relation | {"other": "less_equal"})
+    less = rounds(-1)
+    yield SingleEdit("operand_one_more", less, left)
+    yield SingleEdit("operand_one_less", less, right)
     yield SingleEdit("operand_zero", never, right)
-    yield SingleEdit("operand_sibling", never, left | {"other": "condition.right"})
-    yield SingleEdit("operand_sibling", never, right | {"other": "condition.left"})
     yield SingleEdit("operands_exchanged", never, left | {"other": "condition.right"})
+    yield SingleEdit("operand_sibling", never, right | {"other": "condition.left"})
+    yield SingleEdit("operand_sibling", never, left | {"other": "condition.right"})
     yield SingleEdit("operand_other", never, relation | {"other": "greater"})
-    yield SingleEdit("operand_other", never, relation | {"other": "greater_equal"})
+    yield SingleEdit("operand_one_less", never, left)
 
 
 def functions_of(operation: Operation) -> dict[str, Function]:
@@ -210,8 +210,8 @@ def edits_of(operation: Operation, earlier: list[AnyValue], arrays: Sequence[Arr
         yield SingleEdit("once_more", _rounds(1))
         yield SingleEdit("once_less", _rounds(-1))
         yield from of_rounds(_rounds)
-    for one, two in combinations((place for place in places if place.is_value), 2):
-        if one.value.type == two.value.type and one.value != two.value:
+    for one, two in combinations(given, 2):
+        if (one in places or two in places) and one.value.type == two.value.type and one.value != two.value:
             where = {"operand": one.words, "other": two.words}
             yield SingleEdit("operands_exchanged", put((one.path, two.value), (two.path, one.value)), where)
     for place in places:

@@ -11,7 +11,7 @@ import numpy as np
 
 from cts.defects.remembering import Remembered, arrays_of, follows
 from cts.defects.starts import Starts, WatchedMemory, own_values
-from cts.reference.evaluate import outcome, perform, resumed
+from cts.reference.evaluate import outcome, perform, written
 from cts.reference.memory import Memory
 from cts.reference.state import Perform, State, initial_state
 from cts.reference.values import MatrixValue
@@ -124,15 +124,18 @@ def evaluate_defect(
     performed = _expecting(substituting(substitutes), before_step)
     if remembered is not None:
         performed = remembered.performing(performed, substitutes, beyond)
-    place = starts.place(substitutes) if starts is not None else 0
-    begun = starts is not None and place < len(starts.states)
-    strict = starts.at(place) if starts is not None and begun else initial_state(program, subcase, performed)
-    state = LenientState(**{**vars(strict), "perform": performed, "before_step": before_step})
-    if beyond is not None:
-        state.memories = {name: LenientMemory(**_fields(memory), unknown=beyond) for name, memory in state.memories.items()}
-    else:
-        state.memories = {name: WatchedMemory(**_fields(memory), watch=watch or _ignore) for name, memory in state.memories.items()}
-    return resumed(state, place) if begun else outcome(state)
+
+    def lenient(strict: State) -> State:
+        state = LenientState(**{**vars(strict), "perform": performed, "before_step": before_step})
+        if beyond is not None:
+            state.memories = {name: LenientMemory(**_fields(memory), unknown=beyond) for name, memory in state.memories.items()}
+        else:
+            state.memories = {name: WatchedMemory(**_fields(memory), watch=watch or _ignore) for name, memory in state.memories.items()}
+        return state
+
+    if starts is not None and (place := starts.place(substitutes)) < len(starts.states):
+        return written(starts.run(place, lenient))
+    return outcome(lenient(initial_state(program, subcase, performed)))
 
 
 def _ignore(placed: Placed) -> None:
@@ -215,7 +218,7 @@ def traced(program: Program, subcase: Subcase) -> Trace:
                     trace.values.setdefault(made.name, []).append(state.scalars[made.name])
 
     strict = initial_state(program, subcase, _expecting(performed, count))
-    trace = Trace(LenientState(**vars(strict), before_step=count), Starts.of(program.operations))
+    trace = Trace(LenientState(**vars(strict), before_step=count), Starts(program.operations))
     trace.state.memories = {name: WatchedMemory(**vars(memory), watch=trace.stored) for name, memory in strict.memories.items()}
     outcome(trace.state)
     return trace

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from cts.defects.remembering import performed_by
+from cts.reference.control_flow import run_invocations
 from cts.reference.memory import Memory, Terms
 from cts.reference.state import State
 from cts.verdict.expected import Placed
-from generators.program.control_flow import Stated
+from generators.program.control_flow import PerInvocation, Stated
 from generators.program.operation import Operation
 from generators.types import StorageClass
 
@@ -59,27 +60,35 @@ def copy_of(memory: Memory) -> Memory:
 
 @dataclass
 class Starts:
-    """The states before the operations of the program's own list; none for a program of several passes.
+    """The states before the operations of the program's own list, and before those of its single invocations; none for a program of several
+    passes.
 
     Attributes:
-        operations: the list.
+        program: the operations of the list.
+        operations: the same, each PerInvocation followed by its body.
+        around: for each of these, the place of the operation of the program's list that it is, or is inside of.
         states: the states before the first ones.
-        places: for each operation, also inside others, the first place in the list where it is performed.
+        places: for each operation, also inside others, the first place in ``operations`` where it is performed.
     """
 
-    operations: tuple[Operation, ...]
+    program: tuple[Operation, ...]
+    operations: list[Operation] = field(default_factory=list)
+    around: list[int] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
     places: dict[Operation, int] = field(default_factory=dict)
     _copies: dict[str, Memory] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, operations: tuple[Operation, ...]) -> Starts:
-        """Return no states yet."""
-        starts = cls(operations)
-        for place, operation in enumerate(operations):
-            for one in _inside(operation):
-                starts.places.setdefault(one, place)
-        return starts
+    def __post_init__(self) -> None:
+        """Find the places of all operations."""
+        for operation in self.program:
+            outer = len(self.operations)
+            own = operation.body if isinstance(operation, PerInvocation) else ()
+            for one in (operation, *own):
+                self.operations.append(one)
+                self.around.append(outer)
+                inside = (one,) if isinstance(one, PerInvocation) else _inside(one)
+                for each in inside:
+                    self.places.setdefault(each, len(self.operations) - 1)
 
     def memories(self, state: State) -> dict[str, Memory]:
         """Return the memory of a state as it is now."""
@@ -96,19 +105,37 @@ class Starts:
         """Keep the state before an operation, if it is the next one of the list."""
         at = len(self.states)
         if at < len(self.operations) and operation is self.operations[at] and state.outside is None and not state.blocks:
-            activation = replace(state.activation, returned=list(state.activation.returned))
-            self.states.append(replace(own_values(state), memories=self.memories(state), activation=activation))
+            self.states.append(_copied(state, self.memories(state)))
 
     def place(self, wrong: Iterable[Operation]) -> int:
         """Return the place before which no wrong operation is performed."""
         return min((self.places.get(one, 0) for one in wrong), default=0)
 
-    def at(self, place: int) -> State:
-        """Return the state before the operation at a place, with its own memory."""
-        state = self.states[place]
-        activation = replace(state.activation, returned=list(state.activation.returned))
-        memories = {name: copy_of(memory) for name, memory in state.memories.items()}
-        return replace(own_values(state), memories=memories, activation=activation)
+    def run(self, place: int, lenient: Callable[[State], State]) -> State:
+        """Run the program from a place, and return its state at the end.
+
+        Args:
+            place: as ``place`` gives it.
+            lenient: returns a state with the same values in which a device goes on.
+        """
+        outer = self.around[place]
+        around = self.operations[outer]
+        state = lenient(_copied(self.states[outer], {name: copy_of(one) for name, one in self.states[place].memories.items()}))
+        after = outer
+        if place > outer:
+            assert isinstance(around, PerInvocation), "nothing else has operations of the list inside"
+            after = outer + 1 + len(around.body)
+            inside, first = lenient(_copied(self.states[place], {})), self.states[outer + 1]
+            inside.memories = state.memories
+            run_invocations(state, around, inside, self.operations[place:after], first.variables, len(first.instances))
+            state.drop_returned()
+        state.run([one for at, one in enumerate(self.operations) if at >= after and self.around[at] == at])
+        return state
+
+
+def _copied(state: State, memories: dict[str, Memory]) -> State:
+    activation = replace(state.activation, returned=list(state.activation.returned))
+    return replace(own_values(state), memories=memories, activation=activation)
 
 
 def _inside(operation: Operation) -> Iterator[Operation]:

@@ -456,7 +456,7 @@ def _says(found: Defect, other: Defect) -> bool:
     if _is_edit(other.id) and not _is_edit(found.id):
         # A mistake in control flow does not say which comparison is wrong, and no known one says which value takes the place of another.
         is_said = not other.id.endswith(_OF_TWO_VALUES) and not str(other.parameters.get("class")).endswith("comparison")
-        return is_said and same.mapping.keys() == others.mapping.keys()
+        return is_said and found.substitutes.keys() == other.substitutes.keys()
     if _is_edit(other.id):
         return others < same or (others == same and found.parameters.get("class") != other.parameters.get("class"))
     return same <= others

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, takewhile
+from itertools import chain
 
 import numpy as np
 
 from cts.defects.defect import Defect
-from cts.defects.evaluation import UNKNOWN, Substitute, Trace, evaluate_defect, traced
-from cts.defects.glossary import ParameterValue, glossary
+from cts.defects.evaluation import UNKNOWN, Substitute, evaluate_defect
 from cts.defects.known import known_defects
-from cts.defects.remembering import Remembered
 from cts.defects.single_edits.changes import may_change
 from cts.defects.single_edits.of_program import by_likelihood, single_edits
+from cts.diagnosis.alike import instructions, is_edit, says, told_together
 from cts.diagnosis.effects import BEYOND, Effects
 from cts.diagnosis.limit import Limit, SearchEnded
+from cts.diagnosis.ran import ContradictedError, Ran
 from cts.diagnosis.reach import Reach
-from cts.verdict.compare import is_permitted, wrong_elements
+from cts.diagnosis.relations import LISTED, hints, ranked
+from cts.verdict.compare import wrong_elements
 from cts.verdict.elements import gather
-from cts.verdict.expected import Exact, Expected, Placed, ValueSet, as_expected
+from cts.verdict.expected import Expected, Placed
 from cts.verdict.failure import Fit, Match
 from generators.errors import GeneratorError
 from generators.kernel import Outcome
-from generators.numerics.formats import is_nan, values
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
-
-LISTED = 4
-"""The most explanations of a message by known defects; single edits may be as many again."""
 
 ALTERNATIVES = 6
 """The most single edits of the same instructions that a message lists."""
@@ -47,60 +44,6 @@ _ASKING = 0.08
 
 _KNOWN = 0.3
 """The share of the time after which no more known defects are tried, so single edits are."""
-
-
-class _Contradicted(Exception):
-    """A store of an evaluation is not in the results."""
-
-
-@dataclass(frozen=True)
-class Ran:
-    """A subcase, its expected results, its buffers before, and what a device made of it."""
-
-    program: Program
-    subcase: Subcase
-    expected: Expected
-    before: Mapping[str, np.ndarray]
-    outcome: Outcome
-
-    @cached_property
-    def outputs(self) -> dict[str, np.ndarray]:
-        """Every buffer after the dispatch."""
-        return {name: self.outcome.outputs.get(name, self.before[name]) for name in self.before}
-
-    @cached_property
-    def failing(self) -> int:
-        """How many elements have values that are not permitted."""
-        return failing_elements(self.expected, self.before, self.outputs)
-
-    @cached_property
-    def trace(self) -> Trace:
-        """What the right program computes."""
-        return traced(self.program, self.subcase)
-
-    @cached_property
-    def remembered(self) -> Remembered:
-        """What evaluations of the subcase have computed."""
-        return Remembered()
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the device returned buffers of the right sizes."""
-        return all(len(self.outputs[name]) == len(self.before[name]) for name in self.before)
-
-    def contradicts(self, placed: Placed) -> None:
-        """Compare a store with the results, if the right program stores to the place only once, so nothing else should be there.
-
-        Raises:
-            _Contradicted: the results are others.
-        """
-        is_only = placed.array in self.outputs and self.trace.stores[placed.array, placed.offsets.tobytes()] == 1
-        if is_only and wrong_elements(placed, self.before, self.outputs).any():
-            raise _Contradicted
-
-    def given_by(self, other: Expected) -> bool:
-        """Tell whether ``other`` expects all results."""
-        return is_permitted(self.program, as_expected(other), self.before, self.outputs)
 
 
 def _explains_wrong_ones(ran: Ran, other: Expected) -> bool:
@@ -211,14 +154,14 @@ class Search:
         """Return the defects, each with how many elements it explains; single edits of the same instructions are one."""
         groups: dict[object, tuple[list[Defect], int]] = {}
         for defect, _, explains in found:
-            groups.setdefault((_instructions(defect), explains), ([], explains))[0].append(defect)
+            groups.setdefault((instructions(defect), explains), ([], explains))[0].append(defect)
         return list(groups.values())
 
     def _run(self) -> None:
         self.limit.check()
         known = list(known_defects(self.ran.program))
         for ids, trusted in ((self.foreseen, True), (self.earlier, False)):
-            edits = self._edits if any(_is_edit(one) for one in ids) else ()
+            edits = self._edits if any(is_edit(one) for one in ids) else ()
             self._try([defect for defect in (*known, *edits) if defect.id in ids], trusted=trusted)
             if self.found:
                 return
@@ -281,7 +224,7 @@ class Search:
             is_full = len(self._grouped(self.found)) >= LISTED + more
             if is_full and not more:
                 return
-            if is_full and not any(_instructions(one) == _instructions(defect) for one, _, _ in self.found):
+            if is_full and not any(instructions(one) == instructions(defect) for one, _, _ in self.found):
                 continue
             self.tried.add((defect.id, defect.where))
             if may_change(defect, self.ran.trace) and not self._is_needless(defect):
@@ -290,8 +233,8 @@ class Search:
 
     def _is_needless(self, defect: Defect) -> bool:
         """Tell whether another defect that explains everything says enough."""
-        alike = sum(_instructions(one) == _instructions(defect) for one, _, _ in self.found)
-        return alike >= ALTERNATIVES or any(_says(one, defect) for one, _, _ in self.found)
+        alike = sum(instructions(one) == instructions(defect) for one, _, _ in self.found)
+        return alike >= ALTERNATIVES or any(says(one, defect) for one, _, _ in self.found)
 
     def _try_one(self, defect: Defect, trusted: bool) -> None:
         """Add a defect if it explains everything. Leave it for later if it is unlikely: one with the same effect explains nothing, or it
@@ -307,7 +250,7 @@ class Search:
             return
         try:
             fits = self._fits(defect, self.ran, self.ran.contradicts if is_new else None)
-        except _Contradicted:
+        except ContradictedError:
             self._later.append(defect)
             return
         except UNKNOWN as error:
@@ -367,7 +310,7 @@ class Search:
         """Tell whether a defect explains everything in a subcase.
 
         Raises:
-            _Contradicted: ``watch`` says that it probably does not.
+            ContradictedError: ``watch`` says that it probably does not.
             UNKNOWN: it reads beyond an array, or the model cannot say what such a device does.
         """
         # A defect may overflow although the right program does not.
@@ -429,167 +372,4 @@ def _may_read_beyond(error: BaseException) -> bool:
 
 def _perhaps_by_chance(match: Match) -> Match:
     """Return a match of a failure with few wrong elements: one of thousands of single edits may fit by chance."""
-    return replace(match, fit=Fit.FEW, equal=True) if _is_edit(match.id) and match.fit is Fit.ALL else match
-
-
-def _is_edit(id_: str) -> bool:
-    return id_.startswith("single_edit.")
-
-
-_OF_TWO_VALUES = ("exchanged", "sibling", "earlier", "one_more", "one_less")
-"""Ends of the names of single edits that take another value as an operand."""
-
-
-def _instructions(defect: Defect) -> Hashable:
-    """Return what single edits of the same instructions have in common; of a known mistake, what it has in common with no other."""
-    if not _is_edit(defect.id):
-        return defect.id, defect.where
-    return frozenset(defect.substitutes), defect.parameters.get("class"), defect.parameters.get("instruction")
-
-
-def _says(found: Defect, other: Defect) -> bool:
-    """Tell whether a defect that explains everything makes another one needless: the other one makes the same mistake in more instructions;
-    or it is the same edit of fewer of them, or of the same ones, which are called something else; or a known mistake in the same ones says
-    the same.
-    """
-    same, others = found.substitutes.items(), other.substitutes.items()
-    if _is_edit(other.id) and not _is_edit(found.id):
-        # A mistake in control flow does not say which comparison is wrong, and no known one says which value takes the place of another.
-        is_said = not other.id.endswith(_OF_TWO_VALUES) and not str(other.parameters.get("class")).endswith("comparison")
-        return is_said and found.substitutes.keys() == other.substitutes.keys()
-    if _is_edit(other.id):
-        return others < same or (others == same and found.parameters.get("class") != other.parameters.get("class"))
-    return same <= others
-
-
-def told_together(alike: Sequence[Defect]) -> str:
-    """Return the sentence for mistakes in the same instructions: the words that all have in common only once."""
-    texts = [one.text for one in alike]
-    common = "".join(letters[0] for letters in takewhile(lambda letters: len(set(letters)) == 1, zip(*texts, strict=False)))
-    while common and common[-1].isalnum() and any(text[len(common) : len(common) + 1].isalnum() for text in texts):
-        common = common[:-1]
-    return "; or ".join([texts[0], *(text[len(common) :].lstrip(": ") for text in texts[1:])])
-
-
-def hints(ran: Ran) -> tuple[Match, ...]:
-    """Return relations between the expected and the received elements of a subcase."""
-    related = _relations(ran.expected, ran.before, ran.outputs) if ran.is_whole else []
-    return tuple(replace(match, failing=ran.failing) for match in related)[:LISTED]
-
-
-def failing_elements(expected: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> int:
-    """Return how many elements have values that are not permitted."""
-    return sum(int(np.count_nonzero(wrong_elements(placed, before, outputs))) for placed in expected.placed)
-
-
-def ranked(matches: Sequence[Match]) -> tuple[Match, ...]:
-    """Return the matches that explain most first; if several explain most, mark them as equal."""
-    ordered = sorted(matches, key=lambda match: -match.explains)
-    best = sum(match.explains == ordered[0].explains for match in ordered) if ordered else 0
-    return tuple(replace(match, equal=best > 1 and number < best) for number, match in enumerate(ordered))
-
-
-def relation(name: str, explains: int = 0, **parameters: ParameterValue) -> Match:
-    """Return a relation between the results and the expected values: the entry ``outcome.NAME`` of the glossary."""
-    id_ = f"outcome.{name}"
-    return Match(id_, glossary().sentence(id_, parameters), explains=explains, failing=explains)
-
-
-def _relations(expected: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> list[Match]:
-    found: dict[Match, None] = {}
-    for placed in expected.placed:
-        got = gather(outputs[placed.array], placed.offsets, placed.component)
-        bad = wrong_elements(placed, before, outputs)
-        same = gather(before[placed.array], placed.offsets, placed.component) == got
-        if (bad & ~same).any():
-            explained = int(np.count_nonzero(bad))
-            found |= dict.fromkeys(replace(match, explains=explained) for match in relations_of(placed, got, bad))
-    return list(found)
-
-
-def _shifts(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> Iterator[Match]:
-    for axis, name in ((1, "row"), (2, "column")):
-        size = wanted.shape[axis]
-        for distance in (k for k in (1, 2, 4, 8, 16) if k < size):
-            low, high = [slice(None)] * 3, [slice(None)] * 3
-            low[axis], high[axis] = slice(0, size - distance), slice(distance, None)
-            steps = f"{distance} {name}" if distance == 1 else f"{distance} {name}s"
-            if np.array_equal(got, np.roll(wanted, distance, axis)) and len(np.unique(wanted)) > 1:
-                # Shifts would say less: a rotation by half is a shift in both directions.
-                yield relation("rotated", what=what, distance=steps)
-                continue
-            for kind, target, source in (("higher", high, low), ("lower", low, high)):
-                moved = got[tuple(target)]
-                # Equal rows match each other's places, whatever is wrong, so they show nothing.
-                if bad[tuple(target)].any() and np.array_equal(moved, wanted[tuple(source)]) and len(np.unique(moved)) > 1:
-                    yield relation("shifted", what=what, distance=steps, direction=kind)
-
-
-def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> Iterator[Match]:
-    """Yield matches if each row with wrong elements equals another expected row: one row for all, or the row at one distance."""
-    for axis, name in ((1, "row"), (2, "column")):
-        lines, received = np.moveaxis(wanted, axis, 0), np.moveaxis(got, axis, 0)
-        wrong = np.flatnonzero(np.moveaxis(bad, axis, 0).any(axis=(1, 2)))
-        if wrong.size < 2:
-            continue
-        for line in range(len(lines)):
-            if (received[wrong] == lines[line]).all():
-                yield relation("as_one_line", what=what, line=name, number=line)
-        for distance in range(1, len(lines)):
-            for sources, side in ((wrong - distance, "before"), (wrong + distance, "after")):
-                inside = sources.min() >= 0 and sources.max() < len(lines)
-                if inside and np.array_equal(received[wrong], lines[sources]):
-                    yield relation("as_distant_line", what=what, line=name, distance=distance, direction=side)
-
-
-def _may_round(expected: ValueSet) -> bool:
-    """Tell whether float arithmetic made the elements. Values that were only moved are not rounded, so a wrong bit there is not a rounding
-    error.
-    """
-    return expected.component.is_float and (not isinstance(expected, Exact) or expected.either_zero or expected.proof is not None)
-
-
-_FEWEST_BITS = 7
-"""A result with fewer right bits counts as another number."""
-
-
-def _right_bits(wanted: np.ndarray, got: np.ndarray) -> int:
-    """Return in how many bits all numbers agree; 0 if in fewer than ``_FEWEST_BITS``."""
-    if not (np.isfinite(got) & np.isfinite(wanted) & (wanted != 0)).all():
-        return 0
-    bits = int(np.floor(-np.log2(np.abs((got - wanted) / wanted).max())))
-    return bits if bits >= _FEWEST_BITS else 0
-
-
-def relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[Match]:
-    """Yield relations between the expected elements and ``got`` (bits); ``bad`` (bool) marks the wrong ones. Both have the shape of
-    ``placed``.
-    """
-    wanted, component, name = placed.expected.bits, placed.component, placed.what
-    if (values(got[bad], component) == 0).all():
-        yield relation("zero", what=name)
-        return
-    if is_nan(got[bad], component).all():
-        yield relation("nan", what=name)
-        return
-    if component.is_float and np.isinf(values(got[bad], component)).all():
-        yield relation("infinite", what=name)
-        return
-    if wanted.shape[1] == wanted.shape[2] and np.array_equal(got, wanted.transpose(0, 2, 1)):
-        yield relation("transposed", what=name)
-    yield from _shifts(wanted, got, bad, name)
-    if wanted.shape[0] > 1 and np.array_equal(got, np.broadcast_to(wanted[:1], wanted.shape)):
-        yield relation("of_first_instance", what=name)
-    yield from _repeated(wanted, got, bad, name)
-    distance = np.abs(got.astype(object) - wanted.astype(object))
-    if _may_round(placed.expected) and (distance[bad] == 1).all():
-        yield relation("rounded_otherwise", what=name)
-    elif _may_round(placed.expected) and (bits := _right_bits(values(wanted[bad], component), values(got[bad], component))):
-        yield relation("relative_error", what=name, bits=bits)
-    sign = 1 << (component.bits - 1)
-    if (component.is_float and ((got ^ wanted)[bad] == sign).all()) or (
-        not component.is_float and ((got + wanted)[bad] == 0).all() and np.count_nonzero(bad) > 1
-    ):
-        yield relation("other_sign", what=name)
-    if np.count_nonzero(bad) > 1 and np.array_equal(np.sort(got, axis=None), np.sort(wanted, axis=None)):
-        yield relation("elsewhere", what=name)
+    return replace(match, fit=Fit.FEW, equal=True) if is_edit(match.id) and match.fit is Fit.ALL else match

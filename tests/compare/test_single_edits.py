@@ -12,8 +12,9 @@ from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect, traced
 from cts.defects.single_edits.of_program import single_edits
 from cts.defects.single_edits.places import Place
-from cts.diagnosis.diagnose import Ran, Search
+from cts.diagnosis.diagnose import Search
 from cts.diagnosis.limit import Limit, SearchEnded
+from cts.diagnosis.ran import Ran
 from cts.diagnosis.reach import Reach
 from cts.diagnosis.shown import outcome_of, prepared
 from cts.diagnosis.whole_case import explained

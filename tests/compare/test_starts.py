@@ -8,8 +8,10 @@ import pytest
 
 from cts.defects.evaluation import UNKNOWN, evaluate_defect, traced
 from cts.defects.single_edits.of_program import single_edits
-from cts.diagnosis.diagnose import Ran, Search, told_together
+from cts.diagnosis.alike import told_together
+from cts.diagnosis.diagnose import Search
 from cts.diagnosis.effects import Effects
+from cts.diagnosis.ran import Ran
 from cts.diagnosis.shown import outcome_of, prepared
 from cts.verdict.expected import Expected, Placed
 from generators.casebook import build, find_case

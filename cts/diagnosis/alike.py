@@ -13,8 +13,8 @@ def is_edit(id_: str) -> bool:
     return id_.startswith("single_edit.")
 
 
-_OF_TWO_VALUES = ("exchanged", "sibling", "earlier", "one_more", "one_less")
-"""Ends of the names of single edits that take another value as an operand."""
+_OF_ANOTHER_VALUE = ("exchanged", "sibling", "earlier", "one_more", "one_less", "zero")
+"""Ends of the names of single edits that take another value as an operand or a result."""
 
 
 def instructions(defect: Defect) -> Hashable:
@@ -32,7 +32,7 @@ def says(found: Defect, other: Defect) -> bool:
     same, others = found.substitutes.items(), other.substitutes.items()
     if is_edit(other.id) and not is_edit(found.id):
         # A mistake in control flow does not say which comparison is wrong, and no known one says which value takes the place of another.
-        is_said = not other.id.endswith(_OF_TWO_VALUES) and not str(other.parameters.get("class")).endswith("comparison")
+        is_said = not other.id.endswith(_OF_ANOTHER_VALUE) and not str(other.parameters.get("class")).endswith("comparison")
         return is_said and found.substitutes.keys() == other.substitutes.keys()
     if is_edit(other.id):
         return others < same or (others == same and found.parameters.get("class") != other.parameters.get("class"))
@@ -43,6 +43,6 @@ def told_together(alike: Sequence[Defect]) -> str:
     """Return the sentence for mistakes in the same instructions: the words that all have in common only once."""
     texts = [one.text for one in alike]
     common = "".join(letters[0] for letters in takewhile(lambda letters: len(set(letters)) == 1, zip(*texts, strict=False)))
-    while common and common[-1].isalnum() and any(text[len(common) : len(common) + 1].isalnum() for text in texts):
-        common = common[:-1]
+    if any(text[len(common) : len(common) + 1] not in {"", " ", ":"} for text in texts):
+        common = common[: common.rfind(" ") + 1]
     return "; or ".join([texts[0], *(text[len(common) :].lstrip(": ") for text in texts[1:])])

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from cts.defects.evaluation import Substitute, substituting
+from cts.reference.control_flow import lanes_of
 from cts.reference.state import State
 from generators.program.control_flow import Loop, Stated
 from generators.program.operation import Operation
 from generators.program.scalars import BuiltInScalar
-from generators.program.values import Selected
+from generators.program.values import Selected, extent
 from generators.types import Scope
 
 
@@ -30,17 +31,17 @@ def in_copies(inside: Mapping[Operation, Substitute], more: int = 0) -> Substitu
 
     Args:
         inside: wrong steps of operations in the loop.
-        more: how many elements too many are copied.
+        more: how many elements too many are copied; fewer if it is negative.
     """
 
     def step(state: State, stated: Stated) -> None:
         loop = copying_loop(stated)
         assert loop is not None, "there is a loop"
-        assert not isinstance(loop.limit, Selected), "an array has a length"
         of_workgroups = state.instances
         if state.program.scope is Scope.SUBGROUP:
             of_workgroups = of_workgroups[of_workgroups % state.program.subgroups == 0]
-        count = int(state.scalar(loop.limit)[0]) + more
+        limit = extent(loop.limit) if isinstance(loop.limit, Selected) else int(state.scalar(loop.limit)[0])
+        count = max(limit + more, 0)
         owners = np.repeat(of_workgroups, count)
         at = np.searchsorted(state.instances, owners)
         scalars = {name: value[at] for name, value in state.scalars.items()}
@@ -48,5 +49,18 @@ def in_copies(inside: Mapping[Operation, Substitute], more: int = 0) -> Substitu
         lanes = state.apart(np.arange(len(owners), dtype=np.int64), owners, scalars)
         lanes.perform = substituting(inside, state.perform)
         lanes.run(loop.body)
+
+    return step
+
+
+def in_code(inside: Mapping[Operation, Substitute]) -> Substitute:
+    """Build a step that performs code in place of its effect, in each invocation. ``inside`` as for ``in_copies``."""
+
+    def step(state: State, stated: Stated) -> None:
+        size = state.program.shape.subgroup_size or state.program.shape.invocations
+        lanes = state if state.owners is not None or size is None else lanes_of(state, size)
+        lanes.perform, before = substituting(inside, state.perform), lanes.perform
+        lanes.run(stated.body)
+        lanes.perform = before
 
     return step

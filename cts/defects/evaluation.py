@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from cts.defects.remembering import Remembered
-from cts.reference.evaluate import outcome, perform
+from cts.defects.remembering import Remembered, arrays_of, follows
+from cts.defects.starts import Starts, WatchedMemory, own_values
+from cts.reference.evaluate import outcome, perform, written
 from cts.reference.memory import Memory
 from cts.reference.state import Perform, State, initial_state
 from cts.reference.values import MatrixValue
-from cts.verdict.expected import Expected
+from cts.verdict.expected import Expected, Placed
 from generators.errors import GeneratorError
 from generators.program.control_flow import Loop
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
 from generators.program.values import AnyValue, Operand
-from generators.program.walking import results
+from generators.program.walking import regions, results
 from generators.types import ComponentType
 
 Substitute = Callable[[State, Any], None]
@@ -69,6 +71,8 @@ class LenientState(State):
 
     before_step: Callable[[], None] = _go_on
 
+    is_permitted_known: ClassVar[bool] = False
+
     def begin_round(self) -> None:
         """Begin a round of a loop. Raises what ``before_step`` raises."""
         self.before_step()
@@ -100,6 +104,8 @@ def evaluate_defect(
     beyond: int | None = None,
     before_step: Callable[[], None] = _go_on,
     remembered: Remembered | None = None,
+    starts: Starts | None = None,
+    watch: Callable[[Placed], None] | None = None,
 ) -> Expected:
     """Return the contents of buffers after a dispatch on a device with a defect.
 
@@ -109,18 +115,39 @@ def evaluate_defect(
         beyond: the value of each byte loaded from beyond an array; None if such a load is an error.
         before_step: is called before each operation and each round of a loop; it may raise to end the evaluation.
         remembered: the results of operations in earlier evaluations of the subcase; None to compute everything.
+        starts: the states of the right program, from which to start; None to start with the first operation.
+        watch: is called after each store of a matrix; it may raise to end the evaluation.
 
     Raises:
         GeneratorError, LookupError, ValueError: the outcome cannot be computed, or the defect accesses memory out of bounds.
     """
     performed = _expecting(substituting(substitutes), before_step)
-    if remembered is not None and program.passes is None:
+    if remembered is not None:
         performed = remembered.performing(performed, substitutes, beyond)
-    strict = initial_state(program, subcase, performed)
-    state = LenientState(**vars(strict), before_step=before_step)
-    if beyond is not None:
-        state.memories = {name: LenientMemory(**vars(memory), unknown=beyond) for name, memory in state.memories.items()}
-    return outcome(state)
+
+    def lenient(strict: State) -> State:
+        state = LenientState(**{**vars(strict), "perform": performed, "before_step": before_step})
+        if beyond is not None:
+            state.memories = {name: LenientMemory(**_fields(memory), unknown=beyond) for name, memory in state.memories.items()}
+        else:
+            state.memories = {name: WatchedMemory(**_fields(memory), watch=watch or _ignore) for name, memory in state.memories.items()}
+        return state
+
+    if starts is not None and (place := starts.place(substitutes)) < len(starts.states):
+        return written(starts.run(place, lenient))
+    return outcome(lenient(initial_state(program, subcase, performed)))
+
+
+def _ignore(placed: Placed) -> None:
+    """Do nothing after a store."""
+
+
+def _fields(memory: Memory) -> Mapping[str, Any]:
+    return {one.name: getattr(memory, one.name) for one in fields(Memory)}
+
+
+RECORDED = 8
+"""The most times that an operation is performed whose states a trace keeps."""
 
 
 @dataclass
@@ -128,20 +155,46 @@ class Trace:
     """What the right program computes in a subcase.
 
     Attributes:
+        state: the state, which has the program's operands.
+        starts: the states before the program's own operations.
         steps: how many operations it performs, and how many rounds of loops.
         values: the bits of each value that an operation gives, each time that it gives it; not those that a loop carries.
-        state: the state, which has the program's operands.
+        before: the states before each operation that only gives values, at most ``RECORDED``.
+        times: how often each of these operations is performed.
+        stores: how often a matrix is stored to each place, by array and byte offsets.
     """
 
     state: State
+    starts: Starts
     steps: int = 0
     values: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    before: dict[Operation, list[State]] = field(default_factory=dict)
+    times: Counter[Operation] = field(default_factory=Counter)
+    stores: Counter[tuple[str, bytes]] = field(default_factory=Counter)
 
     def bits(self, value: AnyValue | Operand) -> list[np.ndarray]:
         """Return all bits that a value has had; nothing if that is unknown."""
         if isinstance(value, Operand):
             return [np.array([self.state.operand(value)], np.uint64)]
         return self.values.get(value.name, [])
+
+    def record(self, state: State, operation: Operation) -> None:
+        """Keep the state before an operation."""
+        if self.state.program.passes is None:
+            self.starts.record(state, operation)
+        if not follows(operation):
+            if not any(regions(operation)):
+                self.starts.written()
+            return
+        self.times[operation] += 1
+        kept = self.before.setdefault(operation, [])
+        if len(kept) < RECORDED:
+            memories = self.starts.memories(state) if any(arrays_of(operation)) else state.memories
+            kept.append(replace(own_values(state), perform=perform, memories=memories, outside=None))
+
+    def stored(self, placed: Placed) -> None:
+        """Count a store."""
+        self.stores[placed.array, placed.offsets.tobytes()] += 1
 
 
 def traced(program: Program, subcase: Subcase) -> Trace:
@@ -155,7 +208,7 @@ def traced(program: Program, subcase: Subcase) -> Trace:
         trace.steps += 1
 
     def performed(state: State, operation: Operation) -> None:
-        count()
+        trace.record(state, operation)
         perform(state, operation)
         if not isinstance(operation, Loop):
             for made in results(operation):
@@ -164,6 +217,8 @@ def traced(program: Program, subcase: Subcase) -> Trace:
                 elif made.name in state.scalars:
                     trace.values.setdefault(made.name, []).append(state.scalars[made.name])
 
-    trace = Trace(LenientState(**vars(initial_state(program, subcase, performed)), before_step=count))
+    strict = initial_state(program, subcase, _expecting(performed, count))
+    trace = Trace(LenientState(**vars(strict), before_step=count), Starts(program.operations))
+    trace.state.memories = {name: WatchedMemory(**vars(memory), watch=trace.stored) for name, memory in strict.memories.items()}
     outcome(trace.state)
     return trace

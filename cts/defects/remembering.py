@@ -145,7 +145,7 @@ class Remembered:
                 plan = self._plans[id(operation)] = _plan(operation)
             # Most operations are of other classes, and cost no hash.
             is_wrong = not plan.inside.isdisjoint(wrong) if len(plan.inside) > 1 else type(operation) in kinds and operation in wrong
-            if is_wrong or not plan.made or state.variables:
+            if is_wrong or not plan.made or (state.variables and len(plan.inside) > 1):
                 performed(state, operation)
                 return
             try:
@@ -165,31 +165,38 @@ class Remembered:
         return performing
 
 
+def follows(operation: Operation) -> bool:
+    """Tell whether all that an operation does is to give values that follow from its operands and from the memory of its arrays."""
+    return isinstance(operation, _PLAIN) and bool(_plan(operation).made)
+
+
 def _plan(operation: Operation) -> _Plan:
     """Return what the results of an operation follow from; without results if that is not known."""
-    inside = list(_performed(operation))
+    inside = list(performed_by(operation))
     if isinstance(operation, (*_PLAIN, *_AROUND)) and all(isinstance(one, (*_PLAIN, *_AROUND, *_ONLY_INSIDE)) for one in inside):
-        read = {array for one in inside for array in _arrays(one)}
+        read = {array for one in inside for array in arrays_of(one)}
         names = sorted(set().union(*(names_read(one) for one in inside)))
         return _Plan(operation, tuple(names), tuple(read), tuple(one.name for one in results(operation)), frozenset(inside))
     return _Plan(operation)
 
 
-def _performed(operation: Operation) -> Iterator[Operation]:
+def performed_by(operation: Operation) -> Iterator[Operation]:
+    """Yield an operation and all operations inside it and in functions that it calls."""
     yield operation
     functions = [one for one in vars(operation).values() if isinstance(one, Function)]
     for region in (*regions(operation), *(one.body for one in functions)):
         for one in region:
-            yield from _performed(one)
+            yield from performed_by(one)
 
 
-def _arrays(part: Part) -> Iterator[Array]:
+def arrays_of(part: Part) -> Iterator[Array]:
+    """Yield the arrays that an operation accesses, but not the operations inside it."""
     for one in vars(part).values():
         for each in one if isinstance(one, tuple) else (one,):
             if isinstance(each, Array):
                 yield each
             elif isinstance(each, Part) and not isinstance(each, Operation | Value):
-                yield from _arrays(each)
+                yield from arrays_of(each)
 
 
 def _key(state: State, plan: _Plan, beyond: int | None) -> tuple[object, ...]:
@@ -200,6 +207,8 @@ def _key(state: State, plan: _Plan, beyond: int | None) -> tuple[object, ...]:
     """
     matrices, scalars, aggregates = state.matrices, state.scalars, state.aggregates
     key: list[object] = [beyond, state.instances.tobytes(), None if state.owners is None else state.owners.tobytes()]
+    if state.program.passes is not None:
+        key.append(state.subcase.operands.get(state.program.passes.operand.name))
     for name in plan.names:
         if name in scalars:
             key.append(scalars[name].tobytes())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,26 +11,27 @@ from itertools import chain
 import numpy as np
 
 from cts.defects.defect import Defect
-from cts.defects.evaluation import UNKNOWN, Substitute, Trace, evaluate_defect, traced
-from cts.defects.glossary import ParameterValue, glossary
+from cts.defects.evaluation import UNKNOWN, Substitute, evaluate_defect
 from cts.defects.known import known_defects
-from cts.defects.remembering import Remembered
 from cts.defects.single_edits.changes import may_change
 from cts.defects.single_edits.of_program import by_likelihood, single_edits
+from cts.diagnosis.alike import instructions, is_edit, says, told_together
+from cts.diagnosis.effects import BEYOND, Effects
 from cts.diagnosis.limit import Limit, SearchEnded
+from cts.diagnosis.ran import ContradictedError, Ran
 from cts.diagnosis.reach import Reach
-from cts.verdict.compare import is_permitted, wrong_elements
+from cts.diagnosis.relations import LISTED, hints, ranked
+from cts.verdict.compare import wrong_elements
 from cts.verdict.elements import gather
-from cts.verdict.expected import Exact, Expected, Placed, ValueSet, as_expected
+from cts.verdict.expected import Expected, Placed
 from cts.verdict.failure import Fit, Match
-from generators.errors import GeneratorError, Rule
+from generators.errors import GeneratorError
 from generators.kernel import Outcome
-from generators.numerics.formats import is_nan, values
 from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
 
-LISTED = 4
-"""The most explanations of a message by known defects; single edits may be as many again."""
+ALTERNATIVES = 6
+"""The most single edits of the same instructions that a message lists."""
 
 FEW = 2
 """With so many wrong elements or fewer in a whole case, a single edit may fit by chance."""
@@ -41,51 +42,8 @@ TELLING = 4
 _ASKING = 0.08
 """The share of the time for finding out what the wrong elements depend on, once before known defects and once before single edits."""
 
-_KNOWN = 0.4
+_KNOWN = 0.3
 """The share of the time after which no more known defects are tried, so single edits are."""
-
-_BEYOND = frozenset({Rule.OUT_OF_BOUNDS, Rule.NO_WINDOW, "VUID-RuntimeSpirv-None-10834"})
-"""The rules that an access beyond an array breaks."""
-
-
-@dataclass(frozen=True)
-class Ran:
-    """A subcase, its expected results, its buffers before, and what a device made of it."""
-
-    program: Program
-    subcase: Subcase
-    expected: Expected
-    before: Mapping[str, np.ndarray]
-    outcome: Outcome
-
-    @cached_property
-    def outputs(self) -> dict[str, np.ndarray]:
-        """Every buffer after the dispatch."""
-        return {name: self.outcome.outputs.get(name, self.before[name]) for name in self.before}
-
-    @cached_property
-    def failing(self) -> int:
-        """How many elements have values that are not permitted."""
-        return failing_elements(self.expected, self.before, self.outputs)
-
-    @cached_property
-    def trace(self) -> Trace:
-        """What the right program computes."""
-        return traced(self.program, self.subcase)
-
-    @cached_property
-    def remembered(self) -> Remembered:
-        """What evaluations of the subcase have computed."""
-        return Remembered()
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the device returned buffers of the right sizes."""
-        return all(len(self.outputs[name]) == len(self.before[name]) for name in self.before)
-
-    def given_by(self, other: Expected) -> bool:
-        """Tell whether ``other`` expects all results."""
-        return is_permitted(self.program, as_expected(other), self.before, self.outputs)
 
 
 def _explains_wrong_ones(ran: Ran, other: Expected) -> bool:
@@ -171,6 +129,10 @@ class Search:
     tried: set[tuple[str, str]] = field(default_factory=set)
     found: list[tuple[Defect, Fit, int]] = field(default_factory=list)
     partly: dict[Match, None] = field(default_factory=dict)
+    _fruitless: set[Hashable] = field(default_factory=set)
+    _later: list[Defect] = field(default_factory=list)
+    _put_off: set[int] = field(default_factory=set)
+    _beyond: list[Defect] = field(default_factory=list)
 
     def run(self) -> tuple[Match, ...]:
         """Return the defects that explain everything, the best first."""
@@ -180,24 +142,39 @@ class Search:
             self._run()
         failing = sum(one.failing for one in (self.ran, *self.others))
         best = Fit.ALL if any(fit is Fit.ALL for _, fit, _ in self.found) else Fit.BEYOND_ARRAY
-        matches = [Match(one.id, one.text, fit, explains, failing, where=one.where) for one, fit, explains in self.found if fit is best]
+        grouped = self._grouped([one for one in self.found if one[1] is best])
+        matches = [Match(alike[0].id, told_together(alike), best, explains, failing, where=alike[0].where) for alike, explains in grouped]
         found = tuple(_perhaps_by_chance(one) if failing <= FEW else one for one in ranked(matches))
         if self.limit.reached and [one.fit for one in found] == [Fit.ALL]:
             return (replace(found[0], fit=Fit.ENDED, equal=True),)
         return found
 
+    @staticmethod
+    def _grouped(found: Iterable[tuple[Defect, Fit, int]]) -> list[tuple[list[Defect], int]]:
+        """Return the defects, each with how many elements it explains; single edits of the same instructions are one."""
+        groups: dict[object, tuple[list[Defect], int]] = {}
+        for defect, _, explains in found:
+            groups.setdefault((instructions(defect), explains), ([], explains))[0].append(defect)
+        return list(groups.values())
+
     def _run(self) -> None:
         self.limit.check()
         known = list(known_defects(self.ran.program))
         for ids, trusted in ((self.foreseen, True), (self.earlier, False)):
-            edits = self._edits if any(_is_edit(one) for one in ids) else ()
+            edits = self._edits if any(is_edit(one) for one in ids) else ()
             self._try([defect for defect in (*known, *edits) if defect.id in ids], trusted=trusted)
             if self.found:
                 return
         # What an earlier search of the family has not reached comes first.
+        possible = iter(self._fresh_first(self._may_explain(known)))
         with suppress(SearchEnded):
-            self._try(self._fresh_first(self._may_explain(known)), share=_KNOWN)
+            self._try(possible, share=_KNOWN)
         self._try(self._fresh_first(self._may_explain(by_likelihood(self._edits))), more=LISTED)
+        self._try(possible)
+        later, self._later = self._later, []
+        self._try(later, more=LISTED)
+        if not self.found:
+            self._try_beyond()
 
     def _may_explain(self, defects: Sequence[Defect]) -> list[Defect]:
         """Return the defects that change what wrong elements depend on: in turn one on which few others depend, and the next one."""
@@ -213,6 +190,10 @@ class Search:
     @cached_property
     def _edits(self) -> list[Defect]:
         return list(single_edits(self.ran.program, self._reach.chosen))
+
+    @cached_property
+    def _effects(self) -> Effects:
+        return Effects(self.ran.trace)
 
     @cached_property
     def _reach(self) -> Reach:
@@ -240,18 +221,62 @@ class Search:
             SearchEnded: at the limit.
         """
         for defect in defects:
-            if len(self.found) >= LISTED + more:
+            is_full = len(self._grouped(self.found)) >= LISTED + more
+            if is_full and not more:
                 return
-            self.limit.check(share)
+            if is_full and not any(instructions(one) == instructions(defect) for one, _, _ in self.found):
+                continue
             self.tried.add((defect.id, defect.where))
-            if not may_change(defect, self.ran.trace) or any(_says(other, defect) for other, _, _ in self.found):
-                continue
-            fitting = self._fit(defect, self.ran)
-            if fitting is None or not fitting.is_telling:
-                continue
-            rest = self._elsewhere(defect)
-            if rest is not None or trusted:
-                self.found.append((defect, fitting.fit, fitting.explained + (rest or 0)))
+            if may_change(defect, self.ran.trace) and not self._is_needless(defect):
+                self._try_one(defect, trusted)
+            self.limit.check(share)
+
+    def _is_needless(self, defect: Defect) -> bool:
+        """Tell whether another defect that explains everything says enough."""
+        alike = sum(instructions(one) == instructions(defect) for one, _, _ in self.found)
+        return alike >= ALTERNATIVES or any(says(one, defect) for one, _, _ in self.found)
+
+    def _try_one(self, defect: Defect, trusted: bool) -> None:
+        """Add a defect if it explains everything. Leave it for later if it is unlikely: one with the same effect explains nothing, or it
+        reads beyond an array.
+        """
+        effect = self._effects.of(defect)
+        if effect is not None and (effect.explains_nothing or (effect.is_certain and effect.key in self._fruitless)):
+            return
+        is_new = id(defect) not in self._put_off
+        self._put_off.add(id(defect))
+        if effect is not None and effect.key in self._fruitless and is_new:
+            self._later.append(defect)
+            return
+        try:
+            fits = self._fits(defect, self.ran, self.ran.contradicts if is_new else None)
+        except ContradictedError:
+            self._later.append(defect)
+            return
+        except UNKNOWN as error:
+            if _may_read_beyond(error):
+                self._beyond.append(defect)
+            return
+        if fits:
+            self._add(defect, _Fitting(Fit.ALL, self.ran.failing, self.ran.failing), trusted)
+        elif effect is not None:
+            self._fruitless.add(effect.key)
+
+    def _add(self, defect: Defect, fitting: _Fitting, trusted: bool) -> None:
+        """Add a defect that explains the failing subcase, if it explains the other ones."""
+        rest = self._elsewhere(defect)
+        if rest is not None or trusted:
+            self.found.append((defect, fitting.fit, fitting.explained + (rest or 0)))
+
+    def _try_beyond(self) -> None:
+        """Add the defects that read beyond an array and explain the elements that do not depend on it."""
+        for defect in self._beyond:
+            if len(self.found) >= LISTED:
+                return
+            fitting = self._fit_beyond(defect, self.ran)
+            if fitting is not None and fitting.is_telling:
+                self._add(defect, fitting, trusted=False)
+            self.limit.check()
 
     def _elsewhere(self, defect: Defect) -> int | None:
         """Return how many failing elements of the other subcases a defect explains; None if it does not fit one of them."""
@@ -274,23 +299,35 @@ class Search:
         return {(key, one.id, one.where): one for key, one in found}
 
     def _fit(self, defect: Defect, ran: Ran) -> _Fitting | None:
-        """Return how well a defect explains a subcase; None if it does not.
-
-        If it reads beyond an array, it is evaluated with two different bytes there, and explains the elements that do not depend on them.
-        """
+        """Return how well a defect explains a subcase; None if it does not."""
         try:
-            # A defect may overflow although the right program does not.
-            with np.errstate(all="ignore"):
-                other = self._evaluated(defect.substitutes, ran)
-                is_same = ran.given_by(other)
-                if is_same and (ran is not self.ran or defect.also is None or defect.also(ran.expected, other, ran.before, ran.outputs)):
-                    return _Fitting(Fit.ALL, ran.failing, ran.failing)
-                if ran is self.ran and defect.id in self.foreseen and _explains_wrong_ones(ran, other):
-                    self.partly[Match(defect.id, defect.text, Fit.WRONG_ELEMENTS, ran.failing, ran.failing, where=defect.where)] = None
-                return None
+            fits = self._fits(defect, ran)
         except UNKNOWN as error:
-            if isinstance(error, GeneratorError) and error.rule not in _BEYOND:
-                return _Fitting(Fit.BEYOND_ARRAY, 0, 0)
+            return self._fit_beyond(defect, ran) if _may_read_beyond(error) else _Fitting(Fit.BEYOND_ARRAY, 0, 0)
+        return _Fitting(Fit.ALL, ran.failing, ran.failing) if fits else None
+
+    def _fits(self, defect: Defect, ran: Ran, watch: Callable[[Placed], None] | None = None) -> bool:
+        """Tell whether a defect explains everything in a subcase.
+
+        Raises:
+            ContradictedError: ``watch`` says that it probably does not.
+            UNKNOWN: it reads beyond an array, or the model cannot say what such a device does.
+        """
+        # A defect may overflow although the right program does not.
+        with np.errstate(all="ignore"):
+            other = self._evaluated(defect.substitutes, ran, watch=watch)
+            is_same = ran.given_by(other)
+            if is_same and (ran is not self.ran or defect.also is None or defect.also(ran.expected, other, ran.before, ran.outputs)):
+                return True
+            if ran is self.ran and defect.id in self.foreseen and _explains_wrong_ones(ran, other):
+                self.partly[Match(defect.id, defect.text, Fit.WRONG_ELEMENTS, ran.failing, ran.failing, where=defect.where)] = None
+            return False
+
+    def _fit_beyond(self, defect: Defect, ran: Ran) -> _Fitting | None:
+        """Return how well a defect that reads beyond an array explains a subcase; None if it does not.
+
+        It is evaluated with two different bytes there, and explains the elements that do not depend on them.
+        """
         try:
             with np.errstate(all="ignore"):
                 found = _apart_from_beyond(ran, *(self._evaluated(defect.substitutes, ran, beyond) for beyond in (0x00, 0x2A)))
@@ -299,8 +336,16 @@ class Search:
             return _Fitting(Fit.BEYOND_ARRAY, 0, 0)
         return _Fitting(Fit.BEYOND_ARRAY, *found) if found is not None else None
 
-    def _evaluated(self, steps: Mapping[Operation, Substitute], ran: Ran, beyond: int | None = None) -> Expected:
-        return evaluate_defect(ran.program, ran.subcase, steps, beyond, self.limit.of_evaluation(2 * ran.trace.steps + 64), ran.remembered)
+    def _evaluated(
+        self,
+        steps: Mapping[Operation, Substitute],
+        ran: Ran,
+        beyond: int | None = None,
+        watch: Callable[[Placed], None] | None = None,
+    ) -> Expected:
+        trace = ran.trace
+        before_step = self.limit.of_evaluation(2 * trace.steps + 64)
+        return evaluate_defect(ran.program, ran.subcase, steps, beyond, before_step, ran.remembered, trace.starts, watch)
 
 
 @dataclass(frozen=True)
@@ -321,144 +366,10 @@ class _Fitting:
         return self.fit is Fit.ALL or self.explained >= max(TELLING, self.total // 8)
 
 
+def _may_read_beyond(error: BaseException) -> bool:
+    return not isinstance(error, GeneratorError) or error.rule in BEYOND
+
+
 def _perhaps_by_chance(match: Match) -> Match:
     """Return a match of a failure with few wrong elements: one of thousands of single edits may fit by chance."""
-    return replace(match, fit=Fit.FEW, equal=True) if _is_edit(match.id) and match.fit is Fit.ALL else match
-
-
-def _is_edit(id_: str) -> bool:
-    return id_.startswith("single_edit.")
-
-
-def _says(found: Defect, other: Defect) -> bool:
-    """Tell whether a defect that explains everything makes another one needless: the other one makes the same mistake in more instructions,
-    or it is a single edit of the same instructions, or the same edit of fewer of them.
-    """
-    if _is_edit(other.id):
-        same = found.substitutes.keys() == other.substitutes.keys() and not _is_edit(found.id)
-        return same or other.substitutes.items() <= found.substitutes.items()
-    return found.substitutes.items() <= other.substitutes.items()
-
-
-def hints(ran: Ran) -> tuple[Match, ...]:
-    """Return relations between the expected and the received elements of a subcase."""
-    related = _relations(ran.expected, ran.before, ran.outputs) if ran.is_whole else []
-    return tuple(replace(match, failing=ran.failing) for match in related)[:LISTED]
-
-
-def failing_elements(expected: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> int:
-    """Return how many elements have values that are not permitted."""
-    return sum(int(np.count_nonzero(wrong_elements(placed, before, outputs))) for placed in expected.placed)
-
-
-def ranked(matches: Sequence[Match]) -> tuple[Match, ...]:
-    """Return the matches that explain most first; if several explain most, mark them as equal."""
-    ordered = sorted(matches, key=lambda match: -match.explains)
-    best = sum(match.explains == ordered[0].explains for match in ordered) if ordered else 0
-    return tuple(replace(match, equal=best > 1 and number < best) for number, match in enumerate(ordered))
-
-
-def relation(name: str, explains: int = 0, **parameters: ParameterValue) -> Match:
-    """Return a relation between the results and the expected values: the entry ``outcome.NAME`` of the glossary."""
-    id_ = f"outcome.{name}"
-    return Match(id_, glossary().sentence(id_, parameters), explains=explains, failing=explains)
-
-
-def _relations(expected: Expected, before: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]) -> list[Match]:
-    found: dict[Match, None] = {}
-    for placed in expected.placed:
-        got = gather(outputs[placed.array], placed.offsets, placed.component)
-        bad = wrong_elements(placed, before, outputs)
-        same = gather(before[placed.array], placed.offsets, placed.component) == got
-        if (bad & ~same).any():
-            explained = int(np.count_nonzero(bad))
-            found |= dict.fromkeys(replace(match, explains=explained) for match in relations_of(placed, got, bad))
-    return list(found)
-
-
-def _shifts(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> Iterator[Match]:
-    for axis, name in ((1, "row"), (2, "column")):
-        size = wanted.shape[axis]
-        for distance in (k for k in (1, 2, 4, 8, 16) if k < size):
-            low, high = [slice(None)] * 3, [slice(None)] * 3
-            low[axis], high[axis] = slice(0, size - distance), slice(distance, None)
-            steps = f"{distance} {name}" if distance == 1 else f"{distance} {name}s"
-            if np.array_equal(got, np.roll(wanted, distance, axis)) and len(np.unique(wanted)) > 1:
-                # Shifts would say less: a rotation by half is a shift in both directions.
-                yield relation("rotated", what=what, distance=steps)
-                continue
-            for kind, target, source in (("higher", high, low), ("lower", low, high)):
-                moved = got[tuple(target)]
-                # Equal rows match each other's places, whatever is wrong, so they show nothing.
-                if bad[tuple(target)].any() and np.array_equal(moved, wanted[tuple(source)]) and len(np.unique(moved)) > 1:
-                    yield relation("shifted", what=what, distance=steps, direction=kind)
-
-
-def _repeated(wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, what: str) -> Iterator[Match]:
-    """Yield matches if each row with wrong elements equals another expected row: one row for all, or the row at one distance."""
-    for axis, name in ((1, "row"), (2, "column")):
-        lines, received = np.moveaxis(wanted, axis, 0), np.moveaxis(got, axis, 0)
-        wrong = np.flatnonzero(np.moveaxis(bad, axis, 0).any(axis=(1, 2)))
-        if wrong.size < 2:
-            continue
-        for line in range(len(lines)):
-            if (received[wrong] == lines[line]).all():
-                yield relation("as_one_line", what=what, line=name, number=line)
-        for distance in range(1, len(lines)):
-            for sources, side in ((wrong - distance, "before"), (wrong + distance, "after")):
-                inside = sources.min() >= 0 and sources.max() < len(lines)
-                if inside and np.array_equal(received[wrong], lines[sources]):
-                    yield relation("as_distant_line", what=what, line=name, distance=distance, direction=side)
-
-
-def _may_round(expected: ValueSet) -> bool:
-    """Tell whether float arithmetic made the elements. Values that were only moved are not rounded, so a wrong bit there is not a rounding
-    error.
-    """
-    return expected.component.is_float and (not isinstance(expected, Exact) or expected.either_zero or expected.proof is not None)
-
-
-_FEWEST_BITS = 7
-"""A result with fewer right bits counts as another number."""
-
-
-def _right_bits(wanted: np.ndarray, got: np.ndarray) -> int:
-    """Return in how many bits all numbers agree; 0 if in fewer than ``_FEWEST_BITS``."""
-    if not (np.isfinite(got) & np.isfinite(wanted) & (wanted != 0)).all():
-        return 0
-    bits = int(np.floor(-np.log2(np.abs((got - wanted) / wanted).max())))
-    return bits if bits >= _FEWEST_BITS else 0
-
-
-def relations_of(placed: Placed, got: np.ndarray, bad: np.ndarray) -> Iterator[Match]:
-    """Yield relations between the expected elements and ``got`` (bits); ``bad`` (bool) marks the wrong ones. Both have the shape of
-    ``placed``.
-    """
-    wanted, component, name = placed.expected.bits, placed.component, placed.what
-    if (values(got[bad], component) == 0).all():
-        yield relation("zero", what=name)
-        return
-    if is_nan(got[bad], component).all():
-        yield relation("nan", what=name)
-        return
-    if component.is_float and np.isinf(values(got[bad], component)).all():
-        yield relation("infinite", what=name)
-        return
-    if wanted.shape[1] == wanted.shape[2] and np.array_equal(got, wanted.transpose(0, 2, 1)):
-        yield relation("transposed", what=name)
-    yield from _shifts(wanted, got, bad, name)
-    if wanted.shape[0] > 1 and np.array_equal(got, np.broadcast_to(wanted[:1], wanted.shape)):
-        yield relation("of_first_instance", what=name)
-    yield from _repeated(wanted, got, bad, name)
-    distance = np.abs(got.astype(object) - wanted.astype(object))
-    if _may_round(placed.expected) and (distance[bad] == 1).all():
-        yield relation("rounded_otherwise", what=name)
-    elif _may_round(placed.expected) and (bits := _right_bits(values(wanted[bad], component), values(got[bad], component))):
-        yield relation("relative_error", what=name, bits=bits)
-    sign = 1 << (component.bits - 1)
-    if (component.is_float and ((got ^ wanted)[bad] == sign).all()) or (
-        not component.is_float and ((got + wanted)[bad] == 0).all() and np.count_nonzero(bad) > 1
-    ):
-        yield relation("other_sign", what=name)
-    if np.count_nonzero(bad) > 1 and np.array_equal(np.sort(got, axis=None), np.sort(wanted, axis=None)):
-        yield relation("elsewhere", what=name)
+    return replace(match, fit=Fit.FEW, equal=True) if is_edit(match.id) and match.fit is Fit.ALL else match

@@ -9,7 +9,8 @@ import numpy as np
 
 from cts.defects.glossary import glossary
 from cts.defects.layout_conversions import Span, converted, layout_conversion_defects, size_defects
-from cts.diagnosis.diagnose import LISTED, TELLING, ranked, relation, relations_of
+from cts.diagnosis.diagnose import TELLING
+from cts.diagnosis.relations import LISTED, ranked, relation, relations_of
 from cts.verdict.elements import gather
 from cts.verdict.expected import Placed
 from cts.verdict.failure import Fit, Match

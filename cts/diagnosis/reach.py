@@ -19,6 +19,7 @@ from cts.defects.single_edits.changes import probe, probe_of_operands
 from cts.defects.single_edits.places import Place
 from cts.diagnosis.limit import SearchEnded
 from cts.verdict.expected import Expected
+from generators.program.composites import CompositeConstruct
 from generators.program.operation import Operation
 from generators.program.values import Operand
 from generators.program.walking import results
@@ -89,7 +90,7 @@ class Reach:
     def chosen(self, operation: Operation, places: list[Place]) -> list[Place]:
         """Return the operands of an operation on which wrong elements depend."""
         found = _divided(
-            [place for place in places if not isinstance(place.value, Operand)],
+            [place for place in places if isinstance(operation, CompositeConstruct) or not isinstance(place.value, Operand)],
             lambda group: self._changed({operation: probe_of_operands(group)}),
             lambda changed: self._share(changed) > 0,
             lambda: None,

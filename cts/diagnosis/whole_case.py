@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.diagnosis.diagnose import Ran, Search, hints
+from cts.diagnosis.diagnose import Search
 from cts.diagnosis.limit import Limit
+from cts.diagnosis.ran import Ran
+from cts.diagnosis.relations import hints
 from cts.verdict.compare import wrong_elements
 from cts.verdict.effort import Effort
 from cts.verdict.elements import gather

@@ -277,7 +277,7 @@ def _diagnoses(
 ) -> list[tuple[Match, ...]]:
     """Return the explanations of the first failing subcases. ``passed`` has the results of other subcases."""
     # Import it only here: most runs need no diagnosis, and it imports all defects.
-    from cts.diagnosis.diagnose import Ran
+    from cts.diagnosis.ran import Ran
     from cts.diagnosis.whole_case import explained
 
     left = {**passed, **{entry.index: entry.outcome for entry in wrong}}

@@ -300,9 +300,29 @@ def per_invocation(state: State, operation: language.PerInvocation) -> None:
             Rule.SUBGROUP_SIZE, "code of single invocations needs their number: give WorkgroupShape.subgroup_size or .invocations"
         )
     inside = lanes_of(state, operation.size)
-    given = dict(inside.variables)
-    lanes = len(inside.instances)
-    inside.run(operation.body)
+    run_invocations(state, operation, inside, operation.body, dict(inside.variables), len(inside.instances))
+
+
+def run_invocations(
+    state: State,
+    operation: language.PerInvocation,
+    inside: State,
+    body: Sequence[Operation],
+    given: Mapping[str, Tree | None],
+    lanes: int,
+) -> None:
+    """Run code of single invocations, or the rest of it.
+
+    Args:
+        state, operation: the state of the scope instances and the code.
+        inside: the state of the invocations.
+        body: what they run.
+        given, lanes: the variables and the number of invocations before the code.
+
+    Raises:
+        GeneratorError: some of them return before the end of the program.
+    """
+    inside.run(body)
     if len(inside.instances) < lanes and state.program.operations[-1] is not operation:
         raise GeneratorError(
             Rule.AFTER_RETURN, "an invocation returns from its own code, and more code follows; end the code with a branch"

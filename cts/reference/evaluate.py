@@ -55,7 +55,13 @@ def outcome(state: State) -> Expected:
     for one in _passes(state):
         initialize(one, program.variables)
         one.run(program.operations)
-    written = [state.memories[array.name] for array in program.arrays if array.role in ("output", "inout")]
-    placed = tuple(placed for memory in written for placed in (*memory.placed, *memory.background))
+    return written(state)
+
+
+def written(state: State) -> Expected:
+    """Return the outcome of a program whose operations have run."""
+    program = state.program
+    every = [state.memories[array.name] for array in program.arrays if array.role in ("output", "inout")]
+    placed = tuple(placed for memory in every for placed in (*memory.placed, *memory.background))
     judged_by_policy = any(isinstance(p.expected, Interval) and p.expected.envelope is not None for p in placed)
     return Expected(placed, (ENVELOPE_NOTE,) if judged_by_policy else ())

@@ -22,11 +22,16 @@ FACTORS, SUMS = "F-KHR-25", "F-KHR-26"
 """Positions that factors have all bits of their types, and sums the bits of C and Result."""
 
 
-def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: ComponentType) -> MatrixValue:
+def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: ComponentType, is_permitted_known: bool = True) -> MatrixValue:
     """Compute ``a`` x ``b`` + ``c`` for floats (KHR-MAD-03, KHR-MAD-04).
 
     The expected result is the exact value if every sum is exact in the narrowest plausible accumulation, otherwise the suite's envelope.
     All results of any order, grouping and rounding of factors, products and sums to the bits that must be kept are permitted.
+
+    Args:
+        a, b, c: the operands.
+        result: the component type of the result.
+        is_permitted_known: whether the result has its permitted values; without them, it is found sooner.
 
     Raises:
         GeneratorError: an operand is not finite, or a sum within its bound may overflow: nothing is promised then (facts.md C30).
@@ -41,7 +46,7 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
     if proved.all():
         known = Certain(Proof(proof.precision, proof.margin_bits))
         value = MatrixValue(result, encode(result, center), True, known, history, authority=PRODUCT)
-        return _with_permitted(value, (left, right, addend), proof, c, center, lost)
+        return _with_permitted(value, (left, right, addend), proof, c, center, lost) if is_permitted_known else value
     magnitude, bound = envelope(left, right, addend, proof, center, lost, before)
     if (np.maximum(magnitude, np.abs(center)) + bound > largest_finite(result)).any():
         raise GeneratorError(
@@ -49,7 +54,7 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
         )
     bits = encode(result, nearest(result, center))
     value = MatrixValue(result, bits, True, Envelope(center, bound, magnitude), history, authority=ROUNDED_PRODUCT)
-    return _with_permitted(value, (left, right, addend), proof, c, center, lost)
+    return _with_permitted(value, (left, right, addend), proof, c, center, lost) if is_permitted_known else value
 
 
 def _with_permitted(

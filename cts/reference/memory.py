@@ -61,6 +61,14 @@ class Memory:
         """
         raise GeneratorError(rule, message)
 
+    def unwritten(self, message: str) -> None:
+        """Refuse to read bytes that nothing has written.
+
+        Raises:
+            GeneratorError: always.
+        """
+        raise GeneratorError(Rule.UNWRITTEN, message)
+
     def held(self, offsets: np.ndarray, size: int) -> np.ndarray:
         """Return the positions in the contents, which may be windows, of elements of ``size`` bytes at byte ``offsets`` of the array.
 
@@ -87,9 +95,7 @@ class Memory:
         if self.status is not None:
             known = self.status[byte_offsets(offsets, component.bytes)]
             if (known == UNDEFINED).any():
-                raise GeneratorError(
-                    Rule.UNWRITTEN, f"the program reads bytes of {self.array.name} that nothing has written; write them first"
-                )
+                self.unwritten(f"the program reads bytes of {self.array.name} that nothing has written; write them first")
             if (known == UNCERTAIN).any():
                 raise GeneratorError(
                     Rule.INEXACT_MEMORY, f"the program reloads from {self.array.name} floats that are not proved exact; use exact data"
@@ -178,9 +184,7 @@ class Memory:
         if self.status is None:
             raise GeneratorError(Rule.ROLE, f"the program copies to {target.name}, which is an input; give it the role inout")
         if source.status is not None and (source.status == UNDEFINED).any():
-            raise GeneratorError(
-                Rule.UNWRITTEN, f"the program copies bytes of {source.array.name} that nothing has written; write them first"
-            )
+            source.unwritten(f"the program copies bytes of {source.array.name} that nothing has written; write them first")
         if source.copies > self.copies:
             raise GeneratorError(Rule.COPY_WORKGROUPS, f"several workgroups copy to {target.name}; use one workgroup")
         if backwards:

@@ -14,8 +14,15 @@ from generators.types import ComponentType, MatrixOperands
 _SEVERAL = "an operand of a multiply-add has elements with several allowed values; make the operation that computes it exact"
 
 
-def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: ComponentType, operands: MatrixOperands | None) -> MatrixValue:
-    """Compute ``a`` x ``b`` + ``c``; operands None means the same as NONE (KHR-MAD-12).
+def multiply_add(
+    a: MatrixValue,
+    b: MatrixValue,
+    c: MatrixValue,
+    result: ComponentType,
+    operands: MatrixOperands | None,
+    is_permitted_known: bool = True,
+) -> MatrixValue:
+    """Compute ``a`` x ``b`` + ``c``; operands None means the same as NONE (KHR-MAD-12). ``is_permitted_known`` as for floats.
 
     Raises:
         GeneratorError: integers and floats are mixed, a flag for integers is given with floats (KHR-MAD-11, F-KHR-7), or the
@@ -28,7 +35,7 @@ def multiply_add(a: MatrixValue, b: MatrixValue, c: MatrixValue, result: Compone
     if all(floats):
         if flags:
             raise GeneratorError("KHR-MAD-11", "a float multiply-add has operand flags for integers; leave them out (KHR-MAD-11)")
-        return float_products.multiply_add(a, b, c, result)
+        return float_products.multiply_add(a, b, c, result, is_permitted_known)
     if any(floats):
         raise GeneratorError("KHR-MAD-13", "a multiply-add mixes integers and floats; no property row allows that (KHR-MAD-13)")
     return integer_products.multiply_add(a, b, c, result, flags)
@@ -44,7 +51,8 @@ def muladd(state: State, operation: MatrixMulAdd) -> None:
             "KHR-MAD-01",
             f"the shapes of {operation.result.name} = {operation.a.name} x {operation.b.name} + {operation.c.name} differ (KHR-MAD-01)",
         )
-    state.matrices[operation.result.name] = multiply_add(a, b, c, operation.result.type.component, operation.operands)
+    component = operation.result.type.component
+    state.matrices[operation.result.name] = multiply_add(a, b, c, component, operation.operands, state.is_permitted_known)
 
 
 def _usual(state: State, value: MatrixValue) -> MatrixValue:

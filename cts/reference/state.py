@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -84,6 +84,9 @@ class State:
     blocks: dict[str, Memory] = field(default_factory=dict)
     dropped: tuple[np.ndarray, np.ndarray] | None = None
     pointed: dict[Array, int] = field(default_factory=dict)
+
+    is_permitted_known: ClassVar[bool] = True
+    """Whether values have what is permitted besides the expected values."""
 
     @property
     def scope_instances(self) -> np.ndarray:

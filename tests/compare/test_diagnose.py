@@ -99,7 +99,11 @@ def test_the_flag_of_c_ignored() -> None:
 def test_c_dropped() -> None:
     program, subcase = integer_case()
     zero = replace(subcase, inputs={**subcase.inputs, "c_in": np.zeros_like(subcase.inputs["c_in"])})
-    assert diagnosis_of(program, subcase, program, zero) == ["multiply_add.without_c", "single_edit.result_zero"]
+    assert diagnosis_of(program, subcase, program, zero) == [
+        "multiply_add.without_c",
+        "single_edit.operand_zero",
+        "single_edit.result_zero",
+    ]
 
 
 def test_a_and_b_exchanged() -> None:

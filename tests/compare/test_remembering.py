@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.defects.evaluation import evaluate_defect
+from cts.defects.evaluation import UNKNOWN, evaluate_defect
 from cts.defects.remembering import Remembered
 from cts.defects.single_edits.of_program import single_edits
-from cts.diagnosis.diagnose import UNKNOWN
 from cts.diagnosis.shown import prepared
 from cts.reference.evaluate import outcome, perform
 from cts.reference.state import State, initial_state

@@ -81,6 +81,16 @@ def _written(state: State, name: str, component: ComponentType, change: Change, 
         state.scalars[to] = change(state.scalars[name].astype(component.bits_dtype), component).astype(np.uint64)
 
 
+def _wrong(state: State, value: AnyValue | Operand, component: ComponentType, change: Change) -> AnyValue | Operand:
+    """Return what a wrong device makes of an operand."""
+    if isinstance(value, Operand):
+        raw = np.array([state.operand(value)]).astype(component.bits_dtype)
+        return literal(component, int(change(raw, component)[0]))
+    wrong: AnyValue = Value(f"{value.name} as a wrong device takes it", value.type)
+    _written(state, value.name, component, change, wrong.name)
+    return wrong
+
+
 @dataclass(frozen=True)
 class Changed:
     """A step that performs the operation with another value of an operand, or changes its result.
@@ -102,13 +112,7 @@ class Changed:
             perform(state, operation)
             _written(state, value.name, self.component, self.change, value.name)
             return
-        wrong: AnyValue | Operand = Value(f"{value.name} as a wrong device takes it", value.type)
-        if isinstance(value, Operand):
-            raw = np.array([state.operand(value)]).astype(self.component.bits_dtype)
-            wrong = literal(self.component, int(self.change(raw, self.component)[0]))
-        else:
-            _written(state, value.name, self.component, self.change, wrong.name)
-        perform(state, with_operand(operation, self.path, wrong))
+        perform(state, with_operand(operation, self.path, _wrong(state, value, self.component, self.change)))
 
     def alters(self, trace: Trace) -> bool:
         """Tell whether the right value would become another one, as far as it is known."""
@@ -157,10 +161,8 @@ def probe_of_operands(places: Sequence[Place]) -> Substitute:
         changed = operation
         for place in places:
             component = component_of(place.value.type)
-            if component is not None and not isinstance(place.value, Operand):
-                wrong = Value(f"{place.value.name} as a wrong device takes it", place.value.type)
-                _written(state, place.value.name, component, _bent, wrong.name)
-                changed = with_operand(changed, place.path, wrong)
+            if component is not None:
+                changed = with_operand(changed, place.path, _wrong(state, place.value, component, _bent))
         perform(state, changed)
 
     return step

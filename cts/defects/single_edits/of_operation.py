@@ -63,6 +63,9 @@ class SingleEdit:
         return (self.where["operand"], str(self.back)) if self.back else tuple(self.where.values())
 
 
+NEVER = 1 << 32
+"""More rounds than a loop has."""
+
 Chosen = Callable[[Operation, list[Place]], list[Place]]
 """Returns the operands of a wide operation that may be wrong."""
 
@@ -155,6 +158,27 @@ def _rounds(more: int) -> Substitute:
     return step
 
 
+def of_rounds(rounds: Callable[[int], Substitute]) -> Iterator[SingleEdit]:
+    """Yield the edits of the comparison of a loop's index, ``left``, with its limit, ``right``: the loop runs once more or less, or never.
+
+    Args:
+        rounds: builds a step that runs the loop some rounds more than it should.
+    """
+    left, right, relation = ({"operand": f"condition.{name}"} for name in ("left", "right", "relation"))
+    never = rounds(-NEVER)
+    yield SingleEdit("operand_one_more", rounds(1), right)
+    yield SingleEdit("operand_other", rounds(1), relation | {"other": "less_equal"})
+    less = rounds(-1)
+    yield SingleEdit("operand_one_more", less, left)
+    yield SingleEdit("operand_one_less", less, right)
+    yield SingleEdit("operand_zero", never, right)
+    yield SingleEdit("operands_exchanged", never, left | {"other": "condition.right"})
+    yield SingleEdit("operand_sibling", never, right | {"other": "condition.left"})
+    yield SingleEdit("operand_sibling", never, left | {"other": "condition.right"})
+    yield SingleEdit("operand_other", never, relation | {"other": "greater"})
+    yield SingleEdit("operand_one_less", never, left)
+
+
 def functions_of(operation: Operation) -> dict[str, Function]:
     """Return the functions that an operation calls, by the names of its fields."""
     return {name: field for name, field in vars(operation).items() if isinstance(field, Function)}
@@ -185,8 +209,9 @@ def edits_of(operation: Operation, earlier: list[AnyValue], arrays: Sequence[Arr
     if isinstance(operation, Loop):
         yield SingleEdit("once_more", _rounds(1))
         yield SingleEdit("once_less", _rounds(-1))
-    for one, two in combinations((place for place in places if place.is_value), 2):
-        if one.value.type == two.value.type and one.value != two.value:
+        yield from of_rounds(_rounds)
+    for one, two in combinations(given, 2):
+        if (one in places or two in places) and one.value.type == two.value.type and one.value != two.value:
             where = {"operand": one.words, "other": two.words}
             yield SingleEdit("operands_exchanged", put((one.path, two.value), (two.path, one.value)), where)
     for place in places:

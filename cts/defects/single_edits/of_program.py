@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, takewhile
 from operator import ne
 from typing import Any
 
-from cts.defects.copying_loops import copying_loop, in_copies
+from cts.defects.copying_loops import copying_loop, in_code, in_copies
 from cts.defects.defect import Defect
 from cts.defects.evaluation import Substitute
 from cts.defects.glossary import EVERY, ParameterValue
-from cts.defects.single_edits.of_operation import EARLIER, Chosen, SingleEdit, edits_of, functions_of, put, told
-from cts.defects.single_edits.places import places_of
+from cts.defects.single_edits.of_operation import EARLIER, Chosen, SingleEdit, edits_of, functions_of, of_rounds, put, told
+from cts.defects.single_edits.places import Path, places_of
 from generators.program.control_flow import Loop, PerInvocation, Stated
 from generators.program.functions import Call
 from generators.program.memory import Array
 from generators.program.operation import Effect, Operation
 from generators.program.program import Program
-from generators.program.values import AnyValue, Operand, Value, is_cooperative_vector, is_matrix
+from generators.program.values import AnyValue, Operand, Value, is_cooperative_vector, is_matrix, literal
 from generators.program.walking import flattened, results
 
 _ADDRESSES = frozenset({"first", "index", "offset"})
@@ -44,24 +44,27 @@ def single_edits(program: Program, chosen: Chosen = lambda _, places: places) ->
         chosen: leaves out operands of wide operations.
     """
     earlier: list[AnyValue] = []
-    given = list(dict.fromkeys(operand for operation, _ in _everywhere(program) for operand in _loaded(operation)))
+    loaded = list(dict.fromkeys(operand for operation, _ in _everywhere(program) for operand in _loaded(operation)))
     accesses: list[Any] = []
     kinds: dict[tuple[str, ...], dict[Operation, SingleEdit]] = {}
     roles: dict[tuple[str, ...], dict[Operation, SingleEdit]] = {}
     copies: dict[Operation, Stated] = {}
+    parameters = _parameters(program)
     for operation, stated in _everywhere(program):
-        known = earlier
+        known = [*earlier, *parameters.get(operation, ())]
         if stated is not None:
             copies[operation] = stated
-            loop: Any = stated.body[-1]
-            known = [*results(loop), *chain.from_iterable(map(results, takewhile(partial(ne, operation), loop.body)))]
-        is_loop = stated is not None and operation is stated.body[-1]
+            loop = copying_loop(stated)
+            given = results(loop) if loop is not None else iter(())
+            body = loop.body if loop is not None else tuple(flattened(stated.body))
+            known = [*given, *chain.from_iterable(map(results, takewhile(partial(ne, operation), body)))]
+        is_loop = stated is not None and isinstance(operation, Loop) and copying_loop(stated) is operation
         found = _of_copying_loop() if is_loop else edits_of(operation, known, program.arrays, chosen)
         kind = _kind(operation)
-        for edit in chain(found, _of_pointer(operation, accesses), _of_given(operation, given)):
+        for edit in chain(found, _of_pointer(operation, accesses), _of_given(operation, loaded)):
             kinds.setdefault((kind, edit.name, *edit.alike), {})[operation] = edit
-            if (role := _role(edit.where.get("operand", ""))) is not None:
-                alike = {**edit.where, "operand": role[1]}
+            if (role := _role(operation, edit.where.get("operand", ""))) is not None:
+                alike = {name: word.removeprefix("condition.") for name, word in edit.where.items()} | {"operand": role[1]}
                 roles.setdefault((role[0], edit.name, *alike.values()), {})[operation] = replace(edit, where=alike)
         if stated is None:
             earlier.extend(results(operation))
@@ -72,6 +75,7 @@ def single_edits(program: Program, chosen: Chosen = lambda _, places: places) ->
         if any(edit.where != first.where for edit in others):
             first = replace(first, where={**first.where, "other": "the last value" if first.back == 1 else "the last value but one"})
         yield _defect(first, _steps(edits, copies), EVERY, kind)
+    yield from _of_loads(program, loaded)
     for (kind, *_), edits in kinds.items():
         if len(edits) > 1:
             for operation, edit in edits.items():
@@ -85,11 +89,23 @@ def _everywhere(program: Program) -> Iterator[tuple[Operation, Stated | None]]:
     for operation in flattened(program.operations, effects=True):
         if isinstance(operation, Stated) and (loop := copying_loop(operation)) is not None:
             yield from ((one, operation) for one in (loop, *loop.body))
-        elif not isinstance(operation, Stated | Effect | PerInvocation):
+        elif isinstance(operation, Stated):
+            yield from ((one, operation) for one in flattened(operation.body) if not isinstance(one, Stated))
+        elif not isinstance(operation, Effect | PerInvocation):
             yield operation, None
         if not isinstance(operation, Call):
             for function in functions_of(operation).values():
                 yield from ((one, None) for one in flattened(function.body, effects=True))
+
+
+def _parameters(program: Program) -> dict[Operation, tuple[AnyValue, ...]]:
+    """Return the values that functions get, by the operations of their bodies."""
+    found: dict[Operation, tuple[AnyValue, ...]] = {}
+    for operation in flattened(program.operations, effects=True):
+        for function in functions_of(operation).values():
+            given = tuple(one for one in function.parameters if isinstance(one, Value))
+            found.update(dict.fromkeys(flattened(function.body, effects=True), given))
+    return found
 
 
 def _steps(edits: Mapping[Operation, SingleEdit], copies: Mapping[Operation, Stated]) -> Mapping[Operation, Substitute]:
@@ -98,16 +114,17 @@ def _steps(edits: Mapping[Operation, SingleEdit], copies: Mapping[Operation, Sta
     inside: dict[Stated, dict[Operation, Substitute]] = {}
     for operation, edit in edits.items():
         stated = copies.get(operation)
-        if stated is None or isinstance(operation, Loop):
+        if stated is None or copying_loop(stated) is operation:
             steps[stated or operation] = edit.step
         else:
             inside.setdefault(stated, {})[operation] = edit.step
-    return steps | {stated: in_copies(wrong) for stated, wrong in inside.items()}
+    return steps | {stated: (in_code if copying_loop(stated) is None else in_copies)(wrong) for stated, wrong in inside.items()}
 
 
 def _of_copying_loop() -> Iterator[SingleEdit]:
     yield SingleEdit("operand_one_more", in_copies({}, 1), {"operand": "limit"})
     yield SingleEdit("operand_one_less", in_copies({}, -1), {"operand": "limit"})
+    yield from of_rounds(partial(in_copies, {}))
 
 
 def _of_pointer(operation: Any, accesses: Sequence[Any]) -> Iterator[SingleEdit]:
@@ -138,16 +155,47 @@ def _of_given(operation: Operation, given: Sequence[Operand]) -> Iterator[Single
                 yield SingleEdit("operand_earlier", put((place.path, one)), {"operand": place.words, "other": one.name})
 
 
+def _of_loads(program: Program, loaded: Sequence[Operand]) -> Iterator[Defect]:
+    """Yield the mistakes in loads of operands: all give zero, or one gives zero or another operand of the program."""
+    users = [(operation, place) for operation, stated in _everywhere(program) if stated is None for place in places_of(operation)]
+
+    def instead(of: Collection[Operand], other: Callable[[Operand], Operand]) -> dict[Operation, Substitute]:
+        wrong: dict[Operation, list[tuple[Path, object]]] = {}
+        for operation, place in users:
+            if isinstance(place.value, Operand) and place.value in of:
+                wrong.setdefault(operation, []).append((place.path, other(place.value)))
+        return {operation: put(*places) for operation, places in wrong.items()}
+
+    def zero(one: Operand) -> Operand:
+        return literal(one.type, 0)
+
+    if every := instead(loaded, zero):
+        yield _defect(SingleEdit("result_zero", put()), every, EVERY, "load of an operand")
+    for at, one in enumerate(loaded):
+        if not instead((one,), zero):
+            continue
+        name = f"the load of {one.name}"
+        yield _defect(SingleEdit("result_zero", put()), instead((one,), zero), name, "load of an operand")
+        for other in [two for two in loaded[:at] if two.type == one.type][-EARLIER:]:
+            where = {"operand": "pointer", "other": f"the pointer of {other.name}"}
+            wrong = instead((one,), lambda _, other=other: other)  # type: ignore[misc]
+            yield _defect(SingleEdit("operand_earlier", put(), where, 1), wrong, name, "load of an operand")
+
+
 def _pointer(operation: Any) -> tuple[Array, object] | None:
     """Return the array that an operation accesses, and the index at which it begins."""
     return (operation.array, operation.first) if hasattr(operation, "array") and hasattr(operation, "first") else None
 
 
-def _role(operand: str) -> tuple[str, str] | None:
+def _role(operation: Any, operand: str) -> tuple[str, str] | None:
     """Return in what several classes of operations share an operand, and its name there."""
     if operand in _ADDRESSES:
         return "access", "its first index"
-    return ("comparison", operand.removeprefix("condition.")) if operand.startswith("condition.") else None
+    if not operand.startswith("condition."):
+        return None
+    relation, type_ = ("less", None) if isinstance(operation, Loop) else (operation.condition.relation, operation.condition.left.type)
+    numbers = "" if type_ is None or not (type_.is_float or type_.is_signed) else "float " if type_.is_float else "signed "
+    return f"{numbers}{relation.replace('_', ' ')} comparison", operand.removeprefix("condition.")
 
 
 def _kind(operation: Operation) -> str:

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from generators.errors import CtsError
+
 NAMED = ("sequential", "reversed", "pairwise", "halves")
 """One term after the other; from the last one on; neighbours, then neighbouring sums; places half of them apart, then a quarter, …"""
+
+
+class NotAnOrder(CtsError):
+    """A text is no order of sums."""
 
 
 @cache
@@ -14,7 +20,7 @@ def postfix(order: str, k: int) -> tuple[str, ...]:
     """Return the steps by which an order adds ``k`` terms: a place, or a plus for the last two that were not added yet.
 
     Raises:
-        ValueError: it adds no ``k`` terms, or not each once.
+        NotAnOrder: it adds no ``k`` terms, or not each once.
     """
     if order in ("sequential", "reversed"):
         places = range(k) if order == "sequential" else range(k - 1, -1, -1)
@@ -32,7 +38,7 @@ def postfix(order: str, k: int) -> tuple[str, ...]:
         if sums < 1:
             break
     if sums != 1 or {*steps} - {"+"} != {str(place) for place in range(k)} or len(steps) != 2 * k - 1:
-        raise ValueError(f"no order of {k} terms: {order[:80]}")
+        raise NotAnOrder(f"no order of {k} terms: {order[:80]}")
     return steps
 
 

@@ -236,8 +236,8 @@ def test_glsl_without_a_module_tells_the_suite_from_the_compiler(rule, party, gl
 
 
 def test_undefined_behaviour_in_a_case_is_ours(monkeypatch):
-    def beyond(program, subcase, contents):
-        one = dispatch(program, subcase, contents)
+    def beyond(*given):
+        one = dispatch(*given)
         return replace(one, push_constants=np.full(len(one.push_constants) // 4, 1 << 20, "<u4").tobytes())
 
     dispatch = kernel.dispatch

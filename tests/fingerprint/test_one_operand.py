@@ -14,7 +14,7 @@ from cts.fingerprint.dispatching import Unit
 from cts.fingerprint.inference import Fit, infer
 from cts.fingerprint.measuring import measure
 from cts.fingerprint.one_operand import OneOperand, one_operand_rows, parse
-from cts.fingerprint.orders import NAMED, canonical, from_masks, postfix
+from cts.fingerprint.orders import NAMED, NotAnOrder, canonical, from_masks, postfix
 from generators.errors import CasebookError
 from generators.types import Scope
 from tests.fingerprint import units
@@ -73,7 +73,7 @@ def test_masks_of_no_order_show_none() -> None:
 
 @pytest.mark.parametrize("order", ["", "0 1", "0 1 + 1 +", "0 + 1", "0 1 + +", "0 1 + 2 + 3 +", "+", "0 ² + 1 +"])
 def test_what_adds_no_three_terms_once_is_no_order(order: str) -> None:
-    with pytest.raises(ValueError, match="order"):
+    with pytest.raises(NotAnOrder):
         postfix(order, 3)
 
 

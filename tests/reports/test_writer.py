@@ -114,5 +114,6 @@ def test_what_a_process_that_died_has_not_written_is_written_all_the_same(journa
 
 def test_a_page_that_cannot_be_written_is_named_although_another_process_writes_it(tmp_path, in_two_parts):
     (tmp_path / "parts" / "requirements" / "M1-LOAD-01.html").mkdir(parents=True)
-    with pytest.raises(ReportError, match=r"M1-LOAD-01\.html"):
+    with pytest.raises(ReportError) as told:
         in_two_parts()
+    assert "M1-LOAD-01.html" in str(told.value)

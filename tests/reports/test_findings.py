@@ -35,12 +35,23 @@ FOUND = {
     ("nvidia", "mirrored-dimension-of-one"): {"tensor_clamp": "mode:mirrored and which:beside_one"},
     ("nvidia", "edge-of-endless-dimension"): {"tensor_clamp": "access:load and mode:edge and outermost:endless"},
     ("nvidia", "float8-converted-on-the-device"): {
-        "vector_muladd": "converted_by:device and matrix interpretation of row = e4m3 or e5m2",
+        # Two causes: they match different defects.
+        "vector_muladd": ("converted_by:device and e4m3 in row", "converted_by:device and e5m2 in row"),
         "vector_stages": "e4m3 in row",
         "vector_layout_conversion": "commands:alternate and e4m3 in types",
     },
     ("nvidia", "slow-tensor-loads"): {"flexible": "does:tensor and size:4x4x2 or 4x8x1 or k1024 or k256 or m1024 or n1024 or n256"},
     ("nvidia", "odd-sums-add-to-the-next-element"): {"vector_training": "m odd and operation:both or reduce_sum"},
+    ("nvidia", "nan-between-rows"): {
+        "vector_muladd": "data:exact and form:again or single and given:exchanged or loaded or merged or parameter or scalars and "
+        "layout:row and bias interpretation of row = f16 and columns of size not a multiple of 8",
+        "vector_stages": "layout:row and bias interpretation of row = f16",
+    },
+    # One box for both: its one case shows the other failure, too.
+    ("nvidia", "one-arm-of-a-ray-generation-shader"): {"vector_stages": "layout:row and bias interpretation of row = f16"},
+    ("nvidia", "spare-components-move-inputs"): {"vector_muladd": "smallest size of size >= 4 and spare:one"},
+    ("nvidia", "stride-of-the-loading-invocation"): {"vector_muladd": "strides:own"},
+    ("nvidia", "vectors-of-32-bytes-in-turns"): {"vector_memory_order": "number of component = 32 and form:workgroups and length <= 8"},
     ("lavapipe", "stride-of-64-bits"): {"load_store": "integer:s64"},
     ("lavapipe", "muladd-overwrites-c"): {"muladd": "form:reuse and K of row >= 16"},
     ("lavapipe", "conversions-by-type-not-instruction"): {"conversion": "signs:crossed"},
@@ -59,7 +70,7 @@ FOUND = {
     ("lavapipe", "structs-for-per-element-functions"): {"per_element": "function:bundled or struct"},
     ("lavapipe", "stores-after-divided-barriers"): {"memory": "form:divided_plain"},
 }
-"""(run, known failure) -> the box for each family in which the run has cases of the known failure."""
+"""(run, known failure) -> the box, or the boxes, for each family in which the run has cases of the known failure."""
 
 UNDECIDED = frozenset({"timeout.pipeline"})
 """Codes with some cases outside any box: sizes alone do not decide which pipelines take slightly longer than the limit."""
@@ -112,7 +123,7 @@ def meets(case: CaseResult, cases: Mapping[str, Any]) -> bool:
 @pytest.mark.parametrize(("run", "known"), FOUND, ids=lambda value: value)
 def test_the_box_of_a_finding_is_its_condition(run, known):
     assert {family: {phrase(box) for box in boxes} for family, boxes in findings(run).boxes(known).items()} == {
-        family: {words} for family, words in FOUND[run, known].items()
+        family: {words} if isinstance(words, str) else {*words} for family, words in FOUND[run, known].items()
     }
 
 

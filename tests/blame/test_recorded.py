@@ -22,6 +22,7 @@ PARTIES = {
     "edge-of-endless-dimension": Party.DRIVER,
     "float8-converted-on-the-device": Party.DRIVER,
     "odd-sums-add-to-the-next-element": Party.DRIVER,
+    "nan-between-rows": Party.DRIVER,
 }
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 CASES = range(5_000, 500_000)
@@ -46,4 +48,7 @@ class ReportsBeside:
         except OSError:
             return False
         finally:
-            self._process.kill()
+            if self._process.poll() is None:
+                # To the whole group: the processes that make its pages would otherwise go on after Ctrl-C.
+                with suppress(OSError):
+                    os.killpg(self._process.pid, signal.SIGTERM)

@@ -29,7 +29,7 @@ class ReportsBeside:
     def __init__(self, directory: Path, root: Path) -> None:
         paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", _MODULE, directory, root],
+            [sys.executable, "-P", "-m", _MODULE, directory, root],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import sys
 from functools import partial
 from pathlib import Path
@@ -34,6 +35,8 @@ def _grows() -> bool:
 
 def main(directory: Path, root: Path) -> None:
     """Write the reports of the run whose report directory this is, with the casebook of a checkout."""
+    # An exception removes the file of a page that is half written.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     os.nice(_NICENESS)
     write, casebook = report_writer(), load_casebook(root)
     write(directory / RESULTS, directory, casebook=casebook, processes=processes(), opened=partial(growing, grows=_grows))

@@ -6,27 +6,29 @@ import gc
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
 @contextmanager
 def beside(parts: Sequence[Callable[[], object]]) -> Iterator[None]:
     """Do each part in a process of its own, while the block runs. All are done after the block.
 
-    The processes are copies of this one, which should have no other threads. If one does not end well, this process does its part again:
+    The processes are copies of this one, which should have no other threads. If one does not start or end well, this process does its part:
     then the part's error is raised here.
     """
     processes = [multiprocessing.get_context("fork").Process(target=_do, args=(part,), daemon=True) for part in parts]
     try:
         for process in processes:
-            process.start()
+            # The system may allow no more processes.
+            with suppress(OSError):
+                process.start()
         yield
     finally:
         for process in processes:
             if process.pid is not None:
                 process.join()
     for process, part in zip(processes, parts, strict=True):
-        if process.exitcode:
+        if process.exitcode != 0:
             part()
 
 

@@ -106,7 +106,7 @@ class ChildProcess:
         variables = {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path), "PYTHONUNBUFFERED": "1", **environment}
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", MODULE, *map(str, passed)],
+                [sys.executable, "-P", "-m", MODULE, *map(str, passed)],
                 stdin=subprocess.DEVNULL,
                 stdout=writing,
                 stderr=writing,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 CASES = range(5_000, 500_000)
@@ -27,7 +29,7 @@ class ReportsBeside:
     def __init__(self, directory: Path, root: Path) -> None:
         paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", _MODULE, directory, root],
+            [sys.executable, "-P", "-m", _MODULE, directory, root],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -46,4 +48,7 @@ class ReportsBeside:
         except OSError:
             return False
         finally:
-            self._process.kill()
+            if self._process.poll() is None:
+                # To the whole group: the processes that make its pages would otherwise go on after Ctrl-C.
+                with suppress(OSError):
+                    os.killpg(self._process.pid, signal.SIGTERM)

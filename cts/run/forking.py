@@ -37,7 +37,7 @@ class Forking:
             self._name = listener.getsockname()[1:].decode("ascii")
             number = listener.fileno()
             self._server = subprocess.Popen(
-                [sys.executable, "-m", "cts.run.fork_server", str(number), os.fspath(root)],
+                [sys.executable, "-P", "-m", "cts.run.fork_server", str(number), os.fspath(root)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

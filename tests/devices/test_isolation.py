@@ -577,3 +577,9 @@ def test_a_lost_device_says_since_when_its_shaders_may_have_run(order: str, ran:
         device.run(_kernel(order), DISPATCHES)
     ((since, lost),) = losses
     assert (lost - since > 0.4) is ran
+
+
+def test_a_child_takes_no_module_from_the_current_directory(tmp_path, monkeypatch):
+    (tmp_path / "socket.py").write_text("raise SystemExit", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert ChildProcess().close() == ()

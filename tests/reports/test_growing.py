@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 
+from cts.engine import reports_beside
 from cts.engine.reports_beside import ReportsBeside
 from cts.journal.growing import growing
 from cts.journal.journal import JournalError, opened, read_with_places
@@ -103,3 +105,19 @@ def test_a_process_beside_a_run_that_was_killed_writes_nothing(journal, tmp_path
     done = subprocess.run(command, input=b"", cwd=REPOSITORY, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["results.jsonl"]
+
+
+def test_ctrl_c_ends_the_processes_that_make_pages(tmp_path, monkeypatch):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    waits = f"with open({str(pipe)!r}, 'w') as file:\n    time.sleep(10)\n    file.write('alive')\n"
+    forks = f"import os, time\nif os.fork():\n    time.sleep(30)\n{waits}"
+    (tmp_path / "making_pages.py").write_text(forks, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(reports_beside, "_MODULE", "making_pages")
+    process = ReportsBeside(tmp_path, REPOSITORY)
+    with pipe.open(encoding="utf-8") as file:
+        monkeypatch.setattr(subprocess.Popen, "wait", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            process.write()
+        assert file.read() == ""

@@ -15,7 +15,7 @@ from cts.conformance.refusal import Check, Refusal, refusal
 from cts.conformance.support import Support
 from cts.devices.device import DeviceDescription, Finding
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
-from cts.devices.property_commands import PropertyAnswer, PropertyCall
+from cts.devices.property_commands import SUCCESS, PropertyAnswer, PropertyCall
 from cts.devices.spec import DEFAULT_PROFILE
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
@@ -38,6 +38,7 @@ from cts.verdict.verdict import CaseResult, Judgement, Verdict
 from generators.casebook import Case, CaseKind, Tier, build, build_conversion
 from generators.digests import digest
 from generators.kernel import Outcome
+from generators.layout_conversion import LayoutConversion
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS
 
 _WITH_OUTPUTS = frozenset({Verdict.PASS, Verdict.QUALITY_WARNING, Verdict.UNEXPECTED_PASS})
@@ -73,6 +74,29 @@ class Described:
     def close(self) -> tuple[Finding, ...]:
         """Do nothing."""
         return ()
+
+
+class _Recorded(Described):
+    """Stands for the device that converted the matrices of a case: it converts correctly, except for the elements that failures record."""
+
+    def __init__(self, right: Described, case: LayoutConversion, failures: Sequence[Failure]) -> None:
+        self.description, self._right = right.description, right
+        first = 1 if case.between == "zeros" else 0
+        self._places = ((place, number) for place in range(first, len(case.forms) - 1) for number in range(case.count))
+        self._wrong = {(one.subcase, one.mismatch.array): one for one in failures if one.mismatch.matrix is not None}
+        self._case = case
+
+    def convert(self, call: ConversionCall) -> list[ConversionAnswer]:
+        """Convert matrices, and put the recorded elements into what was converted."""
+        answers = self._right.convert(call)
+        for answer in answers:
+            # Queries of a size, and calls with too little memory, convert nothing.
+            if answer.destination is not None and answer.result == SUCCESS:
+                place, number = next(self._places)
+                failure = self._wrong.get((conversion.span(self._case, place), conversion.name_of(self._case, number)))
+                if failure is not None:
+                    _put(failure, answer.destination[conversion.GUARD :])
+        return answers
 
 
 class Rejudging:
@@ -114,7 +138,13 @@ class Rejudging:
             return _as_recorded(recorded)
         if kind is CaseKind.QUERY:
             return query.judge(case, self._described, "spirv", Stopwatch(), Effort())
-        judgement = conversion.judge(case, self._described, "spirv", Stopwatch(), Effort())
+        return self._conversion(case, recorded)
+
+    def _conversion(self, case: Case, recorded: CaseResult) -> Judgement:
+        device = _Recorded(self._described, build_conversion(case), recorded.failures)
+        judgement = conversion.judge(case, device, "spirv", Stopwatch(), Effort())
+        if _is_cut(recorded) and judgement.verdict is recorded.verdict is Verdict.QUALITY_WARNING:
+            return _with_shown(recorded, judgement)
         return judgement if _is_one(case) else replace(judgement, outputs=_FREE * len(split(judgement.outputs)))
 
     def _kernel(self, case: Case, recorded: CaseResult) -> Judgement:
@@ -126,17 +156,16 @@ class Rejudging:
         if is_refusal or (_accuses(recorded) and (bytes_alone or not of_outputs)):
             return _as_recorded(recorded)
         plan = arrange(built)
-        is_cut = any(len(one.mismatch.elements) < one.mismatch.count for one in recorded.failures)
+        is_cut = _is_cut(recorded)
         needs_defects = recorded.verdict is Verdict.KNOWN_FAIL and not is_cut
         effort = self._known.effort(case, "spirv", Effort().budget) if needs_defects else _NOT_DIAGNOSED
         outcomes = [_rebuilt(plan, index, recorded.failures) for index in range(len(plan.subcases))]
         judgement = judge_outcomes(case, plan, outcomes, Stopwatch(), effort)
         module = digest([kernels[0].spirv])
         if is_cut and (_accuses(recorded) or judgement.verdict is recorded.verdict is Verdict.QUALITY_WARNING):
-            # The journal has not all wrong elements. Those that it has must be wrong.
-            shown = [one for one in recorded.failures if one.mismatch.elements]
-            if all(any(_is_same(one, other) for other in judgement.failures) for one in shown):
-                return replace(_as_recorded(recorded), module=module, policy=judgement.policy, subcases=judgement.subcases)
+            again = _with_shown(recorded, judgement)
+            if again is not judgement:
+                return replace(again, module=module)
         pairs = zip(split(judgement.outputs), map(is_determined, plan.expected), strict=True)
         outputs = "".join(one if follows or one == WITHOUT else _FREE for one, follows in pairs)
         return replace(judgement, module=module, outputs=outputs)
@@ -165,11 +194,31 @@ def _rebuilt(plan: Arrangement, index: int, failures: Sequence[Failure]) -> Outc
         mismatch, name = failure.mismatch, failure.subcase
         if name != plan.subcases[index].name or mismatch.array not in outputs or mismatch.matrix is None:
             continue
-        component, memory = COMPONENT_TYPES[mismatch.matrix.component], outputs[mismatch.array]
-        inside = [one for one in mismatch.elements if one.offset + component.bytes <= len(memory)]
-        offsets = np.array([one.offset for one in inside], np.int64)
-        scatter(memory, offsets, np.array([one.got_bits for one in inside], component.bits_dtype))
+        _put(failure, outputs[mismatch.array])
     return Outcome(outputs)
+
+
+def _put(failure: Failure, memory: np.ndarray) -> None:
+    """Write the wrong elements that a failure of a matrix records into the memory that has the matrix's array."""
+    mismatch = failure.mismatch
+    assert mismatch.matrix is not None, "only elements have bits"
+    component = COMPONENT_TYPES[mismatch.matrix.component]
+    inside = [one for one in mismatch.elements if 0 <= one.offset <= len(memory) - component.bytes]
+    offsets = np.array([one.offset for one in inside], np.int64)
+    scatter(memory, offsets, np.array([one.got_bits for one in inside], component.bits_dtype))
+
+
+def _is_cut(recorded: CaseResult) -> bool:
+    """Tell whether the journal has not all wrong elements of a result."""
+    return any(len(one.mismatch.elements) < one.mismatch.count for one in recorded.failures)
+
+
+def _with_shown(recorded: CaseResult, judgement: Judgement) -> Judgement:
+    """Return the recorded judgement if the wrong elements that the journal has are also wrong in ``judgement``; else ``judgement``."""
+    shown = [one for one in recorded.failures if one.mismatch.elements]
+    if all(any(_is_same(one, other) for other in judgement.failures) for one in shown):
+        return replace(_as_recorded(recorded), policy=judgement.policy, subcases=judgement.subcases)
+    return judgement
 
 
 def _is_one(case: Case) -> bool:

@@ -237,7 +237,7 @@ class _Run:
         """Return memory for a matrix in a form: poison that differs from place to place, and from each permitted value of an element."""
         memory = background(2 * GUARD + self._room(place, needed) + _GENEROUS)
         for one in expected.placed if expected is not None else ():
-            if one.array == _name_of(self._case, number):
+            if one.array == name_of(self._case, number):
                 scatter(memory, one.offsets + GUARD, poison(one.permitted))
         return memory
 
@@ -272,7 +272,7 @@ class _Run:
         destination: tuple[np.ndarray, np.ndarray],
         needed: int,
     ) -> None:
-        where, name = _span(self._case, place), _name_of(self._case, number)
+        where, name = span(self._case, place), name_of(self._case, number)
         old, new = destination
         inside = slice(GUARD, GUARD + self._room(place + 1, needed))
         outside = np.ones(len(old), bool)
@@ -348,7 +348,8 @@ def expected_at(case: LayoutConversion, elements: tuple[Elements, ...], place: i
     return Expected(tuple(placed(elements[place], form, str(form), MATRIX)))
 
 
-def _name_of(case: LayoutConversion, number: int) -> str:
+def name_of(case: LayoutConversion, number: int) -> str:
+    """Return the name of a matrix in messages and records."""
     return f"{MATRIX} {number}" if case.count > 1 else MATRIX
 
 
@@ -356,7 +357,7 @@ def _where(case: LayoutConversion, place: int) -> str:
     return f"{COMMANDS[case.commands[place]]}, conversion {place}: {case.forms[place]} to {case.forms[place + 1]}"
 
 
-def _span(case: LayoutConversion, place: int) -> str:
+def span(case: LayoutConversion, place: int) -> str:
     """Return a description of the conversions that made a form, since the last form that everyone can read."""
     first = max(at for at in range(place + 1) if not case.forms[at].layout.is_optimal)
     if first == place:

@@ -76,11 +76,11 @@ class Described:
         return ()
 
 
-class _Recorded(Described):
+class _Recorded:
     """Stands for the device that converted the matrices of a case: it converts correctly, except for the elements that failures record."""
 
     def __init__(self, right: Described, case: LayoutConversion, failures: Sequence[Failure]) -> None:
-        self.description, self._right = right.description, right
+        self.description, self.close, self._right = right.description, right.close, right
         first = 1 if case.between == "zeros" else 0
         self._places = ((place, number) for place in range(first, len(case.forms) - 1) for number in range(case.count))
         self._wrong = {(one.subcase, one.mismatch.array): one for one in failures if one.mismatch.matrix is not None}
@@ -143,8 +143,9 @@ class Rejudging:
     def _conversion(self, case: Case, recorded: CaseResult) -> Judgement:
         device = _Recorded(self._described, build_conversion(case), recorded.failures)
         judgement = conversion.judge(case, device, "spirv", Stopwatch(), Effort())
-        if _is_cut(recorded) and judgement.verdict is recorded.verdict is Verdict.QUALITY_WARNING:
-            return _with_shown(recorded, judgement)
+        is_cut = _is_cut(recorded) and judgement.verdict is recorded.verdict is Verdict.QUALITY_WARNING
+        if is_cut and _has_shown(recorded, judgement):
+            return replace(_as_recorded(recorded), policy=judgement.policy, subcases=judgement.subcases)
         return judgement if _is_one(case) else replace(judgement, outputs=_FREE * len(split(judgement.outputs)))
 
     def _kernel(self, case: Case, recorded: CaseResult) -> Judgement:
@@ -162,10 +163,9 @@ class Rejudging:
         outcomes = [_rebuilt(plan, index, recorded.failures) for index in range(len(plan.subcases))]
         judgement = judge_outcomes(case, plan, outcomes, Stopwatch(), effort)
         module = digest([kernels[0].spirv])
-        if is_cut and (_accuses(recorded) or judgement.verdict is recorded.verdict is Verdict.QUALITY_WARNING):
-            again = _with_shown(recorded, judgement)
-            if again is not judgement:
-                return replace(again, module=module)
+        is_alike = _accuses(recorded) or judgement.verdict is recorded.verdict is Verdict.QUALITY_WARNING
+        if is_cut and is_alike and _has_shown(recorded, judgement):
+            return replace(_as_recorded(recorded), module=module, policy=judgement.policy, subcases=judgement.subcases)
         pairs = zip(split(judgement.outputs), map(is_determined, plan.expected), strict=True)
         outputs = "".join(one if follows or one == WITHOUT else _FREE for one, follows in pairs)
         return replace(judgement, module=module, outputs=outputs)
@@ -213,12 +213,10 @@ def _is_cut(recorded: CaseResult) -> bool:
     return any(len(one.mismatch.elements) < one.mismatch.count for one in recorded.failures)
 
 
-def _with_shown(recorded: CaseResult, judgement: Judgement) -> Judgement:
-    """Return the recorded judgement if the wrong elements that the journal has are also wrong in ``judgement``; else ``judgement``."""
+def _has_shown(recorded: CaseResult, judgement: Judgement) -> bool:
+    """Tell whether the wrong elements that the journal has of a result are also wrong in a judgement."""
     shown = [one for one in recorded.failures if one.mismatch.elements]
-    if all(any(_is_same(one, other) for other in judgement.failures) for one in shown):
-        return replace(_as_recorded(recorded), policy=judgement.policy, subcases=judgement.subcases)
-    return judgement
+    return all(any(_is_same(one, other) for other in judgement.failures) for one in shown)
 
 
 def _is_one(case: Case) -> bool:

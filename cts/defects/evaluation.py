@@ -152,7 +152,7 @@ RECORDED = 8
 
 @dataclass
 class Trace:
-    """What the right program computes in a subcase.
+    """The states through which the right program goes in a subcase.
 
     Attributes:
         state: the state, which has the program's operands.

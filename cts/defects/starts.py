@@ -60,8 +60,8 @@ def copy_of(memory: Memory) -> Memory:
 
 @dataclass
 class Starts:
-    """The states before the operations of the program's own list, and before those of its single invocations; none for a program of several
-    passes.
+    """The states before each operation of the program's own list, and before each operation of its single invocations. A program of several
+    passes has none.
 
     Attributes:
         program: the operations of the list.

@@ -205,7 +205,7 @@ class _Server:
 
 
 def main(open_device: OpensDevices) -> None:
-    """Serve the socket whose descriptor is the first argument of this process. The others are those of shared memory."""
+    """Serve the socket whose descriptor is the first argument of this process. The other arguments are descriptors of shared memory."""
     faulthandler.enable()
     # The parent handles these signals and ends this process. If a job's signal ended this process too, that would look like a crash.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -38,10 +38,10 @@ class Special(Enum):
 
 @dataclass(frozen=True)
 class Effect:
-    """What a mistake makes of the right operands of its operations.
+    """The values that a mistake computes from the right operands of its operations.
 
     Attributes:
-        key: the values; equal for mistakes that make the same of them.
+        key: the values; equal for mistakes that compute the same ones.
         is_certain: whether a mistake with an equal effect has the same outcome: each operation is performed only once.
     """
 

@@ -37,17 +37,17 @@ class Ran:
 
     @cached_property
     def failing(self) -> int:
-        """How many elements have values that are not permitted."""
+        """The number of elements whose values are not permitted."""
         return failing_elements(self.expected, self.before, self.outputs)
 
     @cached_property
     def trace(self) -> Trace:
-        """What the right program computes."""
+        """The states of the right program."""
         return traced(self.program, self.subcase)
 
     @cached_property
     def remembered(self) -> Remembered:
-        """What evaluations of the subcase have computed."""
+        """The results of evaluations of the subcase, to use again."""
         return Remembered()
 
     @property

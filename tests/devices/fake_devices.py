@@ -258,33 +258,37 @@ class _Code:
 
 def _instead_of_answer(payload: bytes) -> None:
     """Make the child send a payload, in a correct frame, instead of its answer to the current request."""
+
+    def framed(number: int, message: tuple[str, object], memory: np.ndarray) -> bytes:
+        fields = struct.pack("<4sIQIQQ", frame(0, ("", None))[:4], number, len(payload), zlib.crc32(payload), 0, 0)
+        return fields + struct.pack("<I", zlib.crc32(fields)) + payload
+
+    _answer_with(framed)
+
+
+def _answer_with(framed: Callable[[int, tuple[str, object], np.ndarray], bytes]) -> None:
+    """Make the child send these bytes as its answer: the function gets number, message and shared memory."""
     serving = sys.modules["cts.devices.isolation_child"]
     send = serving.send
 
     def sending(channel: socket.socket, number: int, message: tuple[str, object], memory: np.ndarray) -> None:
-        if message[0] != "answer":
+        if message[0] == "answer":
+            channel.sendall(framed(number, message, memory))
+        else:
             send(channel, number, message, memory)
-            return
-        fields = struct.pack("<4sIQIQQ", frame(0, ("", None))[:4], number, len(payload), zlib.crc32(payload), 0, 0)
-        channel.sendall(fields + struct.pack("<I", zlib.crc32(fields)) + payload)
 
     serving.send = sending
 
 
 def _overwrite_answer() -> None:
     """Change the shared memory when the message that belongs to it is complete."""
-    serving = sys.modules["cts.devices.isolation_child"]
-    send = serving.send
 
-    def sending(channel: socket.socket, number: int, message: tuple[str, object], memory: np.ndarray) -> None:
-        if message[0] != "answer":
-            send(channel, number, message, memory)
-            return
+    def framed(number: int, message: tuple[str, object], memory: np.ndarray) -> bytes:
         data = frame(number, message, memory)
         memory[50_000:60_000] = 7
-        channel.sendall(data)
+        return data
 
-    serving.send = sending
+    _answer_with(framed)
 
 
 def _write_on_sockets_after_answer() -> None:

@@ -94,7 +94,7 @@ def rounded(value: Array, dtype: np.dtype[Any], mode: int) -> Array:
     wide = nearest.astype(np.float64)
     infinite = np.asarray({UP: np.inf, DOWN: -np.inf, ZERO: 0.0}[mode], dtype)
     wrong = {UP: wide < value, DOWN: wide > value, ZERO: np.abs(wide) > np.abs(value)}[mode]
-    # The neighbour of the largest number is infinity, and that of the smallest is zero: no mistake.
+    # The neighbour of the largest number is infinity, and the neighbour of the smallest is zero. Both are right.
     with np.errstate(over="ignore", under="ignore"):
         return np.where(wrong, np.nextafter(nearest, infinite), nearest)
 

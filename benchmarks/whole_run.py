@@ -42,23 +42,21 @@ class Watch:
 
     def __init__(self, pid: int) -> None:
         self._main = pid
-        self._kinds: dict[int, str] = {pid: "main"}
         self.cpu: dict[str, dict[int, float]] = defaultdict(dict)
         self.memory: dict[str, float] = defaultdict(float)
 
     def look(self) -> None:
         """Read the processes of the moment."""
-        parents = dict(_parents())
-        for pid in parents:
+        fields = dict(_fields())
+        for pid, own in fields.items():
             ancestors = [pid]
-            while (parent := parents.get(ancestors[-1])) is not None:
+            while (parent := int(fields[ancestors[-1]][1])) in fields:
                 ancestors.append(parent)
             if self._main in ancestors:
-                self._read(pid)
+                self._read(pid, own)
 
-    def _read(self, pid: int) -> None:
+    def _read(self, pid: int, fields: list[str]) -> None:
         try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
             status = Path(f"/proc/{pid}/status").read_text()
         except OSError:
@@ -69,10 +67,11 @@ class Watch:
         self.memory[kind] = max(self.memory[kind], peak)
 
 
-def _parents() -> Iterator[tuple[int, int]]:
+def _fields() -> Iterator[tuple[int, list[str]]]:
+    """Yield each process with the fields of its /proc/PID/stat after the name: state, parent, …"""
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            yield int(path.parent.name), int(path.read_text().rpartition(")")[2].split()[1])
+            yield int(path.parent.name), path.read_text().rpartition(")")[2].split()
         except OSError:
             continue
 

@@ -7,6 +7,7 @@ docs/conformance.md lists the reasons for a refusal, and what no check can see."
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from pathlib import Path
 
 from cts.commands.context import print_json, root
@@ -17,6 +18,7 @@ from cts.conformance.package import read_package
 from cts.conformance.refusal import Refusal, Refused
 from cts.conformance.suite import this_suite
 from cts.exit_codes import FAILED, PASSED
+from cts.verdict.verdict import Verdict
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,9 +40,13 @@ def run(options: argparse.Namespace) -> int:
     elif refusals:
         tell(refusals)
     else:
-        device, owed = statement["device"], statement["owed"]
-        print(f"{device['name']}, {device['driver']}: gives all {owed['cases']:,} cases that it owes")
-        for name, verdicts in owed["verdicts"].items():
+        device, by_specification = statement["device"], statement["owed"]["verdicts"]
+        counts = sum(map(Counter, by_specification.values()), Counter[str]())
+        lacking, waived = counts[Verdict.NOT_SUPPORTED], counts[Verdict.KNOWN_FAIL]
+        owed = counts.total() - lacking
+        print(f"{device['name']}, {device['driver']}: passes {owed - waived:,} of the {owed:,} cases that it owes; {waived:,} are waived")
+        print(f"  {lacking:,} more cases need what it lacks")
+        for name, verdicts in by_specification.items():
             print(f"  {name}: {', '.join(f'{count:,} {verdict}' for verdict, count in verdicts.items())}")
         for waiver in statement["waivers"]:
             versions = f"versions {waiver['since']} to {waiver['until']}"

@@ -46,6 +46,8 @@ class Outline(msgspec.Struct, frozen=True):
     front_end: str = ""
     tier: str = ""
     statistics: dict[str, dict[str, Statistic]] = {}
+    module: str = ""
+    outputs: str = ""
 
     @property
     def defects(self) -> tuple[str, ...]:

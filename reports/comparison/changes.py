@@ -30,6 +30,7 @@ class ChangeKind(enum.StrEnum):
     MENDED = "mended"
     CHANGED_VERDICT = "changed_verdict"
     CHANGED_REASON = "changed_reason"
+    OTHER_OUTPUTS = "other_outputs"
     ONLY_BEFORE = "only_before"
     ONLY_AFTER = "only_after"
 
@@ -41,6 +42,7 @@ TITLES: Mapping[ChangeKind, str] = MappingProxyType(
         ChangeKind.MENDED: "Mended",
         ChangeKind.CHANGED_VERDICT: "Changed verdicts",
         ChangeKind.CHANGED_REASON: "Changed reasons",
+        ChangeKind.OTHER_OUTPUTS: "Changed outputs",
         ChangeKind.ONLY_BEFORE: "No longer judged",
         ChangeKind.ONLY_AFTER: "Judged for the first time",
     }
@@ -54,6 +56,7 @@ TITLES_OF_DEVICES: Mapping[ChangeKind, str] = MappingProxyType(
         ChangeKind.MENDED: "Fails only in the first run",
         ChangeKind.CHANGED_VERDICT: "Other verdicts",
         ChangeKind.CHANGED_REASON: "Other reasons",
+        ChangeKind.OTHER_OUTPUTS: "Other outputs",
         ChangeKind.ONLY_BEFORE: "Judged only in the first run",
         ChangeKind.ONLY_AFTER: "Judged only in the second run",
     }
@@ -69,6 +72,7 @@ MEANINGS: Mapping[ChangeKind, str] = MappingProxyType(
         ChangeKind.MENDED: "They failed in the first run, some as a known failure, and pass in the second.",
         ChangeKind.CHANGED_VERDICT: "Their verdicts differ in another way.",
         ChangeKind.CHANGED_REASON: "Their verdict is the same, but the code, the defects or the known failure differs.",
+        ChangeKind.OTHER_OUTPUTS: "The specification permits the outputs of both runs, but their bits differ.",
         ChangeKind.ONLY_BEFORE: "The second run did not judge them.",
         ChangeKind.ONLY_AFTER: "The first run did not judge them. In the second they do not fail.",
     }
@@ -122,8 +126,8 @@ def state(outline: Outline | None) -> State:
     return State(str(outline.verdict), outline.code, tuple(sorted(outline.defects)), outline.known)
 
 
-def kind_of(before: Outline | None, after: Outline | None) -> ChangeKind | None:
-    """Return the change of a case; None if it did not change."""
+def kind_of(before: Outline | None, after: Outline | None, same_inputs: bool = False) -> ChangeKind | None:
+    """Return the change of a case; None if it did not change. ``same_inputs``: see changes."""
     fails = after is not None and after.verdict in FAILING
     if fails and (before is None or before.verdict not in FAILING):
         return ChangeKind.NEW_FAILURE
@@ -144,15 +148,20 @@ def kind_of(before: Outline | None, after: Outline | None) -> ChangeKind | None:
     # Journals of schema 1 have no codes, so their reasons cannot be compared.
     if before.code and after.code and state(before) != state(after):
         return ChangeKind.CHANGED_REASON
+    if same_inputs and before.verdict in GOOD and before.module == after.module and before.outputs and after.outputs:
+        return None if before.outputs == after.outputs else ChangeKind.OTHER_OUTPUTS
     return None
 
 
-def changes(before: Mapping[str, Outline], after: Mapping[str, Outline]) -> list[Change]:
-    """Return the changes of the cases of two runs, given by id."""
+def changes(before: Mapping[str, Outline], after: Mapping[str, Outline], same_inputs: bool = False) -> list[Change]:
+    """Return the changes of the cases of two runs, given by id.
+
+    ``same_inputs``: both runs are of one version of the suite, so equal modules had equal inputs, and their outputs can be compared.
+    """
     found = []
     for id_ in sorted(before.keys() | after.keys()):
         was, is_ = before.get(id_), after.get(id_)
-        kind = kind_of(was, is_)
+        kind = kind_of(was, is_, same_inputs)
         if kind is not None:
             found.append(Change(kind, was, is_))
     return found

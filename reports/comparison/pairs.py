@@ -113,8 +113,9 @@ def _pair(before: ComparedRun, after: ComparedRun, common: bool) -> Pair:
     was, is_ = before.cases, after.cases
     if common:
         was, is_ = ({id_: one for id_, one in cases.items() if id_ in shared} for cases in (was, is_))
-    found = changes(was, is_)
     unlike = tuple(_differences(before.facts, after.facts))
+    suites = {run.facts["suite_version"] for run in (before, after)}
+    found = changes(was, is_, same_inputs=len(suites) == 1 and "" not in suites)
     other = [one.heading.lower() for one in unlike if one.key in _OF_A_DEVICE]
     return Pair(
         before=before,

@@ -79,7 +79,7 @@ def _pair(pair: Pair, listed: int, named: bool) -> Iterator[str]:
 
 def _group(group: Group, listed: int) -> Iterator[str]:
     before, after = before_of(group), ended(group.after)
-    ways = f"{before} -> {after}" if before and after else before or after
+    ways = f"{before} -> {after}" if before and after and before != after else before or after
     yield f"  {len(group.changes):6d}  {families_of(group)}: {ways}"
     if group.reason:
         yield f"          {group.reason}"

@@ -173,6 +173,32 @@ def test_verdicts_that_changed_say_which_condition_decides(example, outlines):
     assert group.decided == ("4 of 4 cases with form:loop are quality warnings; 0 pass",)
 
 
+# Outputs
+
+
+def test_passing_cases_with_other_bits_are_told(runs, example):
+    same, other = ({"verdict": "pass", "module": "12345678", "outputs": bits} for bits in ("aaaaaaaabbbbbbbb", "aaaaaaaacccccccc"))
+    first, second = runs(
+        first=[example.record("a[n:1]", **same), example.record("a[n:2]", **same)],
+        second=[example.record("a[n:1]", **other), example.record("a[n:2]", **same)],
+    )
+    (pair,) = pairs(read_runs([first, second], {}))
+    assert [(group.kind, [change.id for change in group.changes]) for group in pair.groups] == [(ChangeKind.OTHER_OUTPUTS, ["a[n:1]"])]
+    assert pair.regressions == 0
+
+
+@pytest.mark.parametrize("fields", [{"module": "87654321"}, {"outputs": ""}], ids=["another module", "no outputs"])
+def test_outputs_of_other_modules_are_not_compared(outlines, fields):
+    before = {"verdict": "pass", "module": "12345678", "outputs": "aaaaaaaa"}
+    after = before | {"outputs": "bbbbbbbb"} | fields
+    assert kind_of(one(outlines, **before), one(outlines, **after), same_inputs=True) is None
+
+
+def test_outputs_of_other_versions_of_the_suite_are_not_compared(outlines):
+    ends = ({"verdict": "pass", "module": "12345678", "outputs": bits} for bits in ("aaaaaaaa", "bbbbbbbb"))
+    assert kind_of(*(one(outlines, **end) for end in ends), same_inputs=False) is None
+
+
 # Runs
 
 

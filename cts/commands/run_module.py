@@ -14,10 +14,11 @@ from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
 from cts.embedded.interface import entry_points, read_interface
 from cts.engine.plan import DEFAULT_STEP_TIMEOUT, seconds_of
 from cts.judges import Choice, choose
-from cts.run_module.job import Job, JobError, make_job, read_document
+from cts.run_module.job import Job, make_job, read_document
 from cts.run_module.report import document, examined_lines, left_lines
 from cts.run_module.running import Examined, Left, against, examine, run_on
 from cts.run_module.template import template
+from cts.run_module.values import JobError
 from generators.bounded_files import Unreadable, read_bytes
 from generators.errors import CtsError
 

@@ -23,7 +23,7 @@ from cts.embedded.faults import replaceable
 from cts.embedded.instructions.control_flow import prepare_functions
 from cts.embedded.instructions.invocations.built_ins import built_in, check_built_in, check_drawn_built_in, drawn_built_in
 from cts.embedded.machine.pointers import BytePointer, Cell, CellPointer, DescriptorArray, ImagePlace
-from cts.embedded.memory.memory import Memory, OpaqueMemory, stray_writes
+from cts.embedded.memory.memory import Memory, stray_writes
 from cts.embedded.module.declarations import declare
 from cts.embedded.module.module import Variable
 from cts.embedded.module.translation import Handler, Translation
@@ -197,8 +197,8 @@ class Pipeline:
                 space.add(memory)
             if slot.address_offset is not None:
                 _put(push_constants, slot.address_offset, memory.base, 8)
-            if memory.opaque is not None and memory.opaque.slot.pitch_offset is not None:
-                _put(push_constants, memory.opaque.slot.pitch_offset, memory.opaque.pitch, 4)
+            if slot.opaque is not None and slot.opaque.pitch_offset is not None:
+                _put(push_constants, slot.opaque.pitch_offset, self._settings.matrix_layouts.pitch(slot.opaque), 4)
             if slot.addresses:
                 memory.data = memory.data.copy()
             for at, name in slot.addresses:
@@ -226,7 +226,8 @@ class Pipeline:
             choices=self._choices,
         )
         if opaque is not None:
-            memory.opaque = OpaqueMemory(opaque, layouts.pitch(opaque))
+            memory.matrices = layouts.held(opaque, slot.name)
+        memory.hold(slot.matrices)
         return memory
 
     def _bind(self, memories: Sequence[Memory], push_constants: np.ndarray) -> None:

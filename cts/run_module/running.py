@@ -14,6 +14,7 @@ from cts.embedded.profile import load_profile
 from cts.embedded.types.limits import Limits
 from cts.run_module.comparing import Difference, compare
 from cts.run_module.job import Expectation, Job
+from cts.run_module.placing import lacking, place, taken_out
 from generators.errors import GeneratorError
 
 WRONG = frozenset({Severity.UNDEFINED, Severity.RULE})
@@ -83,21 +84,23 @@ def run_on(device: Device, job: Job, name: str, expect_stops: bool = False) -> L
     if not expect_stops and any(slot.image is not None for slot in job.kernel.buffers):
         return Left(name, None, "not supported: images; only the embedded device has them")
     try:
-        reason = None if expect_stops else device.missing(job.kernel)
+        reason = lacking(job, device.description) or (None if expect_stops else device.missing(job.kernel))
         if reason is not None:
             return Left(name, None, f"not supported: {reason.text}")
     except GeneratorError:
         # The device may support the capability, although this suite does not know its needs.
         pass
     try:
-        (outcome,) = device.run(job.kernel, [job.dispatch])
+        placed = place(job, device)
+        (outcome,) = device.run(placed.kernel, [placed.dispatch])
+        outputs, beside = taken_out(job, placed, device, outcome.outputs)
     except UndefinedBehaviour as failure:
         return Left(name, None, str(failure))
     except DeviceFailure as failure:
         return Left(name, None, f"{failure.verdict}: {failure}")
-    found = (compare(buffer, outcome.outputs[buffer], wanted) for buffer, wanted in job.expected.items() if buffer in outcome.outputs)
+    found = (compare(buffer, outputs[buffer], wanted) for buffer, wanted in job.expected.items() if buffer in outputs)
     stray = () if expect_stops else tuple(f"{s.count} bytes written {s.where} '{s.buffer}', from byte {s.offset}" for s in outcome.stray)
-    return Left(name, outcome.outputs, differences=tuple(one for one in found if one is not None), stray=stray)
+    return Left(name, outputs, differences=tuple(one for one in found if one is not None), stray=(*beside, *stray))
 
 
 def against(left: Left, reference: Left, job: Job) -> Left:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +13,7 @@ from cts.embedded.diagnostics import Unsupported, Violation
 from cts.embedded.memory.history import History
 from cts.embedded.memory.ordering import Clock, Manner, MemoryKind, no_records
 from cts.embedded.observations import Severity
-from generators.kernel import OpaqueSlot, StrayWrite
+from generators.kernel import HeldMatrix, StrayWrite
 from generators.windows import Windows
 
 BASE_ALIGNMENT = 256
@@ -22,14 +21,6 @@ BASE_ALIGNMENT = 256
 
 _GAP = 1 << 20
 _FIRST_ADDRESS = 0x7F3A_4100_0000
-
-
-@dataclass(frozen=True)
-class OpaqueMemory:
-    """The contents of a buffer in a layout that the device chooses: ``slot.count`` matrices, ``pitch`` bytes apart."""
-
-    slot: OpaqueSlot
-    pitch: int
 
 
 class Forbids(Protocol):
@@ -61,7 +52,7 @@ class Memory:
         forbid: reports undefined behaviour.
         robust: whether matrix accesses out of bounds are defined: they read zero and write nothing.
         stray: writes out of bounds or to read-only memory, if not strict.
-        opaque: its matrices in an optimal layout, if any.
+        matrices: its matrices that conversions have written, by their first byte.
 
     With ``choices``, races are not reported: they choose which value a racing read gets, see ``history``.
     """
@@ -99,7 +90,7 @@ class Memory:
         self._reader = no_records(data.size) if shadowed else None
         self._atomic: np.ndarray | None = None
         self._fixed: np.ndarray | None = None
-        self.opaque: OpaqueMemory | None = None
+        self.matrices: dict[int, HeldMatrix] = {}
 
     @property
     def size(self) -> int:
@@ -210,10 +201,20 @@ class Memory:
         if self._defined is not None and self.strict and not self._defined[places].all():
             self.forbid("SPIR-V 3.3.8 OpVariable", self.uninitialised(places, self._defined[places]))
 
+    def hold(self, matrices: Sequence[HeldMatrix]) -> None:
+        """Note matrices in the contents. The bytes of those in an optimal layout have no value for any other access."""
+        for matrix in matrices:
+            self.matrices[matrix.at] = matrix
+            if matrix.layout.is_optimal:
+                self.undefine(np.arange(matrix.at, matrix.at + matrix.bytes))
+
     def uninitialised(self, places: np.ndarray | slice, defined: np.ndarray) -> str:
         """Describe the first byte without a value that is read."""
         undefined = np.flatnonzero(~defined)[0]
         at = places.start + undefined if isinstance(places, slice) else np.ravel(places)[undefined]
+        for held in self.matrices.values():
+            if held.layout.is_optimal and held.at <= at < held.at + held.bytes:
+                return f"byte {at} of '{self.name}' is in the matrix '{held.name}', whose layout {held.layout.name} only the device knows"
         return f"an uninitialised read of '{self.name}', at byte {at}"
 
     def order(self, makes_visible: bool) -> None:

@@ -62,7 +62,7 @@ class HeldMatrix:
     layout: VectorMatrixLayout
 
     def __str__(self) -> str:
-        return f"{self.rows} x {self.columns} {self.component} in layout {self.layout.name}"
+        return f"{self.rows} x {self.columns} {self.component} in layout {self.layout.name.lower()}"
 
 
 @dataclass(frozen=True)

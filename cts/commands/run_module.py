@@ -1,5 +1,6 @@
 """Runs a SPIR-V module of your own with the data of a job, on the embedded device, which lists the mistakes of the module, and on the
-device that --device names. Exit code 1: the module does something undefined or breaks a rule, or a buffer is not as expected."""
+device that --device names. Exit code 1: the module does something undefined or breaks a rule, or a buffer is not as expected. Exit code 6:
+spirv-val rejects the module, so nothing runs."""
 
 from __future__ import annotations
 
@@ -12,12 +13,15 @@ from cts.devices.device import Device, DeviceFailure
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
 from cts.embedded.interface import entry_points, read_interface
+from cts.embedded.profile import load_profile
 from cts.engine.plan import DEFAULT_STEP_TIMEOUT, seconds_of
+from cts.exit_codes import INVALID_MODULE
 from cts.judges import Choice, choose
 from cts.run_module.job import Job, make_job, read_document
-from cts.run_module.report import document, examined_lines, left_lines
+from cts.run_module.report import document, examined_lines, invalid_lines, left_lines
 from cts.run_module.running import Examined, Left, against, examine, run_on
 from cts.run_module.template import template
+from cts.run_module.validity import find_invalid
 from cts.run_module.values import JobError
 from generators.bounded_files import Unreadable, read_bytes
 from generators.errors import CtsError
@@ -34,6 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "--device", "also run it on this device (see 'cts devices')", default=EMBEDDED)
     parser.add_argument("--against", choices=[EMBEDDED], help="compare each buffer with the embedded device's result")
     parser.add_argument("--no-examine", action="store_true", help="do not run the module on the embedded device first")
+    parser.add_argument(
+        "--no-spirv-val", action="store_true", help="do not ask spirv-val, where it is installed, whether the module is valid"
+    )
     add(parser, "--step-timeout")
     parser.add_argument(
         "--steps", type=int, default=_STEPS, metavar="N", help=f"instructions that the embedded device may run (default: {_STEPS:,})"
@@ -65,11 +72,22 @@ _MOST_BYTES = 1 << 28
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the module; exit code 1 if it is wrong."""
+    """Run the module; exit code 1 if it is wrong, and 6 if it is invalid."""
     try:
         spirv = read_bytes(options.module, _MOST_BYTES)
     except Unreadable as error:
         raise CtsError(f"{options.module}: {error}") from error
+    kind, _, profile = options.device.partition(":")
+    profile = (profile if kind == EMBEDDED else "") or DEFAULT_PROFILE
+    choice = None if kind == EMBEDDED or options.template else _running(options.device)
+    if not options.no_spirv_val and not options.template:
+        invalid = find_invalid(spirv, load_profile(profile).description if choice is None else choice.description)
+        if invalid is not None:
+            if options.json:
+                print_json(document(None, (), invalid))
+            else:
+                print(*invalid_lines(invalid), sep="\n")
+            return INVALID_MODULE
     try:
         wanted = None if options.job is None else read_document(options.job)
         names = entry_points(spirv)
@@ -86,17 +104,13 @@ def run(options: argparse.Namespace) -> int:
     if wanted is None:
         raise JobError("no job: name a JOB.yaml; --template prints one for the module")
     job = make_job(spirv, wanted, interface, options.job.parent)
-    return _run(options, job)
+    return _run(options, job, choice, profile)
 
 
-def _run(options: argparse.Namespace, job: Job) -> int:
-    kind, _, profile = options.device.partition(":")
-    is_embedded = kind == EMBEDDED
-    choice = None if is_embedded else _running(options.device)
-    if options.no_examine and (is_embedded or options.against):
+def _run(options: argparse.Namespace, job: Job, choice: Choice | None, profile: str) -> int:
+    if options.no_examine and (choice is None or options.against):
         raise CtsError("--no-examine leaves out the embedded device, which --device embedded and --against embedded need")
     size = job.kernel.required_subgroup_size or (None if choice is None else choice.description.subgroup_size)
-    profile = (profile if is_embedded else "") or DEFAULT_PROFILE
     examined = None if options.no_examine else examine(job, profile, size, options.steps)
     left = [] if choice is None else [_on_device(choice, options, job, examined)]
     if options.json:

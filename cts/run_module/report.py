@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 from cts.embedded.observations import Observation
 from cts.run_module.comparing import Difference
 from cts.run_module.running import Examined, Left
+from cts.run_module.validity import Invalid
+
+
+def invalid_lines(invalid: Invalid) -> Iterator[str]:
+    """Yield why a module is invalid."""
+    first, *rest = invalid.text.splitlines() or [""]
+    yield f"invalid module: {first}" + (f" [{invalid.rule}]" if invalid.rule else "")
+    yield from (f"  {line.strip()}" for line in rest if line.strip())
+    yield f"  says {invalid.validator} for {invalid.target}, so nothing was run; correct the module first"
 
 
 def observation_lines(one: Observation) -> Iterator[str]:
@@ -48,11 +58,12 @@ def _difference(one: Difference, what: str) -> str:
     return f"'{one.buffer}' differs from {what} in {one.count} of {one.of} elements; {first}"
 
 
-def document(examined: Examined | None, left: Iterable[Left]) -> dict[str, Any]:
+def document(examined: Examined | None, left: Iterable[Left], invalid: Invalid | None = None) -> dict[str, Any]:
     """Return all findings as one object."""
     observations = () if examined is None else examined.observations
     runs = ([] if examined is None else [examined.left]) + list(left)
     return {
+        "invalid_module": None if invalid is None else asdict(invalid),
         "observations": [
             {
                 "severity": one.severity.name.lower(),

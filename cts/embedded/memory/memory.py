@@ -214,7 +214,8 @@ class Memory:
         at = places.start + undefined if isinstance(places, slice) else np.ravel(places)[undefined]
         for held in self.matrices.values():
             if held.layout.is_optimal and held.at <= at < held.at + held.bytes:
-                return f"byte {at} of '{self.name}' is in the matrix '{held.name}', whose layout {held.layout.name} only the device knows"
+                layout = held.layout.name.lower()
+                return f"byte {at} of '{self.name}' is in the matrix '{held.name}', whose layout {layout} only the device knows"
         return f"an uninitialised read of '{self.name}', at byte {at}"
 
     def order(self, makes_visible: bool) -> None:

@@ -244,10 +244,10 @@ def _check_converted(machine: Machine, memory: Memory, stored: StoredMatrix, fir
     if held is None:
         begins = ", ".join(map(str, list(memory.matrices)[:_MOST_TOLD])) + (", …" if len(memory.matrices) > _MOST_TOLD else "")
         there = f"; those of the buffer begin at {begins}" if begins else ""
-        text = f"no matrix that was converted to layout {stored.layout.name} begins at byte {first} of '{memory.name}'{there}"
+        text = f"no matrix that was converted to layout {stored.layout.name.lower()} begins at byte {first} of '{memory.name}'{there}"
         machine.forbid("CV-MM-19", text)
     elif (held.rows, held.columns, held.component, held.layout) != (stored.rows, stored.columns, stored.component, stored.layout):
-        used = f"{stored.rows} x {stored.columns} {stored.component} in layout {stored.layout.name}"
+        used = f"{stored.rows} x {stored.columns} {stored.component} in layout {stored.layout.name.lower()}"
         machine.forbid("CV-MM-19", f"the matrix '{held.name}' is {held}, but is used as {used}")
 
 

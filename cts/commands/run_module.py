@@ -91,19 +91,19 @@ def run(options: argparse.Namespace) -> int:
     try:
         wanted = None if options.job is None else read_document(options.job)
         names = entry_points(spirv)
-        name = (wanted.entry_point if wanted else None) or (names[0] if names else "")
+        name = (wanted.entry_point if wanted else None) or next(iter(names), "")
         if name not in names:
-            known = ", ".join(names) or "none for compute"
+            known = ", ".join(f"{one} ({stage})" for one, stage in names.items()) or "none of a stage that can run"
             raise JobError(f"{options.module}: no entry point '{name}'; it has {known}")
         interface = read_interface(spirv, name)
     except DeviceFailure as failure:
         raise CtsError(f"{options.module}: {failure}") from failure
     if options.template:
-        print(template(interface), end="")
+        print(template(interface, names[name]), end="")
         return 0
     if wanted is None:
         raise JobError("no job: name a JOB.yaml; --template prints one for the module")
-    job = make_job(spirv, wanted, interface, options.job.parent)
+    job = make_job(spirv, wanted, interface, options.job.parent, names[name])
     return _run(options, job, choice, profile)
 
 

@@ -28,6 +28,7 @@ from cts.run_module.values import (
 from generators.bounded_files import Unreadable, read_text
 from generators.images import AddressMode, Filter, ImageSlot, format_named
 from generators.kernel import BufferSlot, Dispatch, Kernel, Specialization
+from generators.stages import Draw, Stage
 from generators.types import ComponentType
 
 _MOST_JOB_BYTES = 1 << 26
@@ -76,6 +77,7 @@ class JobDocument(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     entry_point: str | None = None
     workgroups: tuple[Positive, Positive, Positive] = (1, 1, 1)
+    draw: tuple[Positive, Positive] | None = None
     subgroup_size: Positive | None = None
     full_subgroups: bool | None = None
     robust: bool = False
@@ -143,7 +145,7 @@ def read_document(path: Path) -> JobDocument:
         raise JobError(f"{path}: {error}; 'cts run-module SHADER.spv --template' writes a job with every key") from error
 
 
-def make_job(spirv: bytes, document: JobDocument, interface: Interface, folder: Path) -> Job:
+def make_job(spirv: bytes, document: JobDocument, interface: Interface, folder: Path, stage: Stage = "compute") -> Job:
     """Return the job that a document describes for a module.
 
     Args:
@@ -151,6 +153,7 @@ def make_job(spirv: bytes, document: JobDocument, interface: Interface, folder: 
         document: the document.
         interface: the interface of the module.
         folder: the folder of the files that the document names.
+        stage: the stage of the entry point.
 
     Raises:
         JobError: the document does not fit the module.
@@ -187,6 +190,7 @@ def make_job(spirv: bytes, document: JobDocument, interface: Interface, folder: 
         entry_point=interface.entry_point,
         required_subgroup_size=document.subgroup_size,
         full_subgroups=document.full_subgroups,
+        draw=_draw(document, stage),
         robust=document.robust,
     )
     components = {name: _type(name, buffer) for name, buffer in document.buffers.items()}
@@ -215,6 +219,18 @@ def make_job(spirv: bytes, document: JobDocument, interface: Interface, folder: 
                 expected[one.name] = Expectation(one.form.component, elements.reshape(-1), given.tolerance)
     dispatch = Dispatch(push, tuple(contents), document.workgroups)
     return Job(kernel, dispatch, components, tolerances, expected, matrices, tuple(offsets))
+
+
+def _draw(document: JobDocument, stage: Stage) -> Draw | None:
+    if stage == "compute":
+        if document.draw is not None:
+            raise JobError("draw: the entry point is for compute; give it workgroups")
+        return None
+    if document.draw is None or document.workgroups != (1, 1, 1):
+        raise JobError(f"the entry point is for the stage {stage}; give it 'draw: [WIDTH, HEIGHT]' and no workgroups")
+    if stage != "fragment" and document.draw[1] != 1:
+        raise JobError(f"draw: a height of {document.draw[1]} in the stage {stage}; it must be 1")
+    return Draw(stage, *document.draw)
 
 
 def _slot(name: str, buffer: BufferJob, size: int, binding: Binding | None, addresses: Mapping[str, int]) -> BufferSlot:

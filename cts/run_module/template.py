@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from cts.embedded.interface import Constant, Interface
+from generators.stages import Stage
 from generators.types import SCALAR_TYPES
 
 _ELEMENTS = 256
+_INVOCATIONS = 32
 
 
-def template(interface: Interface) -> str:
-    """Return the job as YAML."""
-    lines = [f"entry_point: {interface.entry_point}", "workgroups: [1, 1, 1]", "# subgroup_size: 32", "# robust: true"]
+def template(interface: Interface, stage: Stage = "compute") -> str:
+    """Return the job as YAML. ``stage``: the stage of the entry point."""
+    size = "workgroups: [1, 1, 1]" if stage == "compute" else f"draw: [{_INVOCATIONS}, 1]"
+    lines = [f"entry_point: {interface.entry_point}", size, "# subgroup_size: 32", "# full_subgroups: false", "# robust: true"]
     if interface.constants:
         lines.append("specialization:")
         lines += [f"  {one.constant_id}: {_default(one)}  # {one.name}, {one.component}" for one in interface.constants]
@@ -18,10 +21,11 @@ def template(interface: Interface) -> str:
         lines.append("push_constants:")
     for name, at, type_, count in interface.push_constants:
         zeros = ", ".join(["0"] * min(count, _ELEMENTS))
-        hint = "; or address_of: NAME in place of type and data" if type_ == "u64" else ""
+        hint = "; or address_of: BUFFER in place of type and data" if type_ == "u64" else ""
         lines.append(f"  - {{at: {at}, type: {type_}, data: [{zeros}]}}  # {name}{hint}")
     if interface.bindings:
         lines.append("buffers:")
+        lines.append("  # in place of type and data: matrices: {NAME: {rows: 8, columns: 16, type: f16, layout: inferencing_optimal}}")
     for one in interface.bindings:
         size = one.bytes + one.stride * _ELEMENTS
         place = f"binding: {one.binding}" + (f", set: {one.descriptor_set}" if one.descriptor_set else "")

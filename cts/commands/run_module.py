@@ -12,6 +12,7 @@ from cts.commands.options import add
 from cts.devices.device import Device, DeviceFailure
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
+from cts.embedded.diagnostics import NotValidSpirv
 from cts.embedded.interface import entry_points, read_interface
 from cts.embedded.profile import load_profile
 from cts.engine.plan import DEFAULT_STEP_TIMEOUT, seconds_of
@@ -21,7 +22,7 @@ from cts.run_module.job import Job, make_job, read_document
 from cts.run_module.report import document, examined_lines, invalid_lines, left_lines
 from cts.run_module.running import Examined, Left, against, examine, run_on
 from cts.run_module.template import template
-from cts.run_module.validity import find_invalid
+from cts.run_module.validity import Invalid, find_invalid
 from cts.run_module.values import JobError
 from generators.bounded_files import Unreadable, read_bytes
 from generators.errors import CtsError
@@ -83,11 +84,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.no_spirv_val and not options.template:
         invalid = find_invalid(spirv, load_profile(profile).description if choice is None else choice.description)
         if invalid is not None:
-            if options.json:
-                print_json(document(None, (), invalid))
-            else:
-                print(*invalid_lines(invalid), sep="\n")
-            return INVALID_MODULE
+            return _told(options, invalid)
     try:
         wanted = None if options.job is None else read_document(options.job)
         names = entry_points(spirv)
@@ -96,6 +93,8 @@ def run(options: argparse.Namespace) -> int:
             known = ", ".join(f"{one} ({stage})" for one, stage in names.items()) or "none of a stage that can run"
             raise JobError(f"{options.module}: no entry point '{name}'; it has {known}")
         interface = read_interface(spirv, name)
+    except NotValidSpirv as failure:
+        return _told(options, Invalid("the embedded device", "", "", str(failure)))
     except DeviceFailure as failure:
         raise CtsError(f"{options.module}: {failure}") from failure
     if options.template:
@@ -105,6 +104,14 @@ def run(options: argparse.Namespace) -> int:
         raise JobError("no job: name a JOB.yaml; --template prints one for the module")
     job = make_job(spirv, wanted, interface, options.job.parent, names[name])
     return _run(options, job, choice, profile)
+
+
+def _told(options: argparse.Namespace, invalid: Invalid) -> int:
+    if options.json:
+        print_json(document(None, (), invalid))
+    else:
+        print(*invalid_lines(invalid), sep="\n")
+    return INVALID_MODULE
 
 
 def _run(options: argparse.Namespace, job: Job, choice: Choice | None, profile: str) -> int:

@@ -216,7 +216,9 @@ def make_job(spirv: bytes, document: JobDocument, interface: Interface, folder: 
             components[one.name], tolerances[one.name] = one.form.component, given.tolerance
             if given.expected is not None:
                 elements = elements_of(given.expected, given, one.form.component, folder, f"matrix '{one.name}': expected")
-                expected[one.name] = Expectation(one.form.component, elements.reshape(-1), given.tolerance)
+                component = one.form.component
+                numbers = elements.reshape(-1).view(component.dtype if component.is_float else component.bits_dtype)
+                expected[one.name] = Expectation(component, numbers, given.tolerance)
     dispatch = Dispatch(push, tuple(contents), document.workgroups)
     return Job(kernel, dispatch, components, tolerances, expected, matrices, tuple(offsets))
 

@@ -17,7 +17,8 @@ def invalid_lines(invalid: Invalid) -> Iterator[str]:
     first, *rest = invalid.text.splitlines() or [""]
     yield f"invalid module: {first}" + (f" [{invalid.rule}]" if invalid.rule else "")
     yield from (f"  {line.strip()}" for line in rest if line.strip())
-    yield f"  says {invalid.validator} for {invalid.target}, so nothing was run; correct the module first"
+    where = f" for {invalid.target}" if invalid.target else ""
+    yield f"  says {invalid.validator}{where}, so nothing was run; correct the module first"
 
 
 def observation_lines(one: Observation) -> Iterator[str]:

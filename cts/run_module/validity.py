@@ -26,7 +26,7 @@ class Invalid:
     """The reason why a module is invalid.
 
     Attributes:
-        validator, target: the version of spirv-val, and the environment for which it judged.
+        validator, target: who says so, and for which environment; the latter may be empty.
         rule: the valid usage rule; empty if spirv-val names none.
         text: its message, in one line or several.
     """

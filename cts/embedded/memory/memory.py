@@ -199,7 +199,9 @@ class Memory:
             Violation: a byte has not been written.
         """
         if self._defined is not None and self.strict and not self._defined[places].all():
-            self.forbid("SPIR-V 3.3.8 OpVariable", self.uninitialised(places, self._defined[places]))
+            defined = self._defined[places]
+            held = self._holding(_first(places, defined))
+            self.forbid("SPIR-V 3.3.8 OpVariable" if held is None else "CV-MM-19", self.uninitialised(places, defined))
 
     def hold(self, matrices: Sequence[HeldMatrix]) -> None:
         """Note matrices in the contents. The bytes of those in an optimal layout have no value for any other access."""
@@ -208,14 +210,18 @@ class Memory:
             if matrix.layout.is_optimal:
                 self.undefine(np.arange(matrix.at, matrix.at + matrix.bytes))
 
+    def _holding(self, at: int) -> HeldMatrix | None:
+        """Return the matrix in an optimal layout that has byte ``at``."""
+        held = (one for one in self.matrices.values() if one.layout.is_optimal and one.at <= at < one.at + one.bytes)
+        return next(held, None)
+
     def uninitialised(self, places: np.ndarray | slice, defined: np.ndarray) -> str:
         """Describe the first byte without a value that is read."""
-        undefined = np.flatnonzero(~defined)[0]
-        at = places.start + undefined if isinstance(places, slice) else np.ravel(places)[undefined]
-        for held in self.matrices.values():
-            if held.layout.is_optimal and held.at <= at < held.at + held.bytes:
-                layout = held.layout.name.lower()
-                return f"byte {at} of '{self.name}' is in the matrix '{held.name}', whose layout {layout} only the device knows"
+        at = _first(places, defined)
+        held = self._holding(at)
+        if held is not None:
+            layout = held.layout.name.lower()
+            return f"byte {at} of '{self.name}' is in the matrix '{held.name}', whose layout {layout} only the device knows"
         return f"an uninitialised read of '{self.name}', at byte {at}"
 
     def order(self, makes_visible: bool) -> None:
@@ -389,3 +395,9 @@ class AddressSpace:
 def stray_writes(memories: Sequence[Memory]) -> tuple[StrayWrite, ...]:
     """Return the stray writes of all memories."""
     return tuple(stray for memory in memories for stray in memory.stray)
+
+
+def _first(places: np.ndarray | slice, defined: np.ndarray) -> int:
+    """Return the first of some bytes that has no value."""
+    undefined = int(np.flatnonzero(~defined)[0])
+    return int(places.start + undefined) if isinstance(places, slice) else int(np.ravel(places)[undefined])

@@ -9,26 +9,25 @@
 // A layer of a network: each invocation multiplies a vector by a matrix, and adds a bias if there is one.
 #define COMPONENT_(T) gl_ComponentType##T##NV
 #define COMPONENT(T) COMPONENT_(T)
-#define LAYOUT_(T) gl_CooperativeVectorMatrixLayout##T##NV
-#define LAYOUT(T) LAYOUT_(T)
+#define ORDER_(T) gl_CooperativeVectorMatrixLayout##T##NV
+#define ORDER(T) ORDER_(T)
 #ifndef INDEX
-layout(local_size_x = 32) in;
+layout(local_size_x = LOCAL_SIZE) in;
 #define INDEX gl_GlobalInvocationID.x
 #endif
 layout(binding = 0) readonly buffer X { IN x[]; };
-layout(binding = 1) readonly buffer Weights { ELEMENT weights[]; };
+layout(binding = 1) readonly buffer W { ELEMENT w[]; };
 layout(binding = 2) writeonly buffer Y { OUT y[]; };
 layout(push_constant) uniform Push { uint matrix, bias, stride; } push;
 void main() {
     uint i = uint(INDEX);
     coopvecNV<IN, LENGTH> v;
-    coopVecLoadNV(v, x, i * LENGTH * IN_BYTES);
+    coopVecLoadNV(v, x, i * IN_PITCH);
     coopvecNV<OUT, M> r;
 #ifdef BIAS
-    coopVecMatMulAddNV(r, v, COMPONENT(INPUT), weights, push.matrix, COMPONENT(MATRIX), weights, push.bias, COMPONENT(BIAS), M, K,
-                       LAYOUT(ORDER), TRANSPOSE, push.stride);
+    coopVecMatMulAddNV(r, v, COMPONENT(INPUT), w, push.matrix, COMPONENT(MATRIX), w, push.bias, COMPONENT(BIAS), M, K, ORDER(LAYOUT), TRANSPOSED, push.stride);
 #else
-    coopVecMatMulNV(r, v, COMPONENT(INPUT), weights, push.matrix, COMPONENT(MATRIX), M, K, LAYOUT(ORDER), TRANSPOSE, push.stride);
+    coopVecMatMulNV(r, v, COMPONENT(INPUT), w, push.matrix, COMPONENT(MATRIX), M, K, ORDER(LAYOUT), TRANSPOSED, push.stride);
 #endif
-    coopVecStoreNV(r, y, i * M * OUT_BYTES);
+    coopVecStoreNV(r, y, i * OUT_PITCH);
 }

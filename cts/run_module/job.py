@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import yaml
 
 from cts.embedded.interface import Binding, Interface
-from cts.run_module.matrices import Matrix, MatrixJob, elements_of, make_matrices
+from cts.run_module.matrices import Matrix, MatrixJob, make_matrices
 from cts.run_module.values import (
     MOST_BYTES,
     Count,
@@ -204,21 +205,18 @@ def make_job(spirv: bytes, document: JobDocument, interface: Interface, folder: 
         if one.elements.nbytes > size:
             raise JobError(f"buffer '{name}': {one.elements.nbytes} bytes are expected, but the buffer has {size}")
     tolerances = {name: buffer.tolerance for name, buffer in document.buffers.items()}
-    matrices = {}
+    matrices = {
+        name: make_matrices(name, buffer.matrices, components[name], folder) for name, buffer in document.buffers.items() if buffer.matrices
+    }
+    for matrix in chain.from_iterable(matrices.values()):
+        component = matrix.form.component
+        components[matrix.name], tolerances[matrix.name] = component, matrix.tolerance
+        if matrix.expected is not None:
+            numbers = matrix.expected.reshape(-1).view(component.dtype if component.is_float else component.bits_dtype)
+            expected[matrix.name] = Expectation(component, numbers, matrix.tolerance)
     for name, buffer in document.buffers.items():
-        offsets += [
-            Offset(name, at, 4, _need_matrix(document, matrix, f"buffer '{name}': offsets")) for at, matrix in buffer.offsets.items()
-        ]
-        if not buffer.matrices:
-            continue
-        matrices[name] = make_matrices(name, buffer.matrices, components[name], folder)
-        for one, given in zip(matrices[name], buffer.matrices.values(), strict=True):
-            components[one.name], tolerances[one.name] = one.form.component, given.tolerance
-            if given.expected is not None:
-                elements = elements_of(given.expected, given, one.form.component, folder, f"matrix '{one.name}': expected")
-                component = one.form.component
-                numbers = elements.reshape(-1).view(component.dtype if component.is_float else component.bits_dtype)
-                expected[one.name] = Expectation(component, numbers, given.tolerance)
+        where = f"buffer '{name}': offsets"
+        offsets += [Offset(name, at, 4, _need_matrix(document, told, where)) for at, told in buffer.offsets.items()]
     dispatch = Dispatch(push, tuple(contents), document.workgroups)
     return Job(kernel, dispatch, components, tolerances, expected, matrices, tuple(offsets))
 

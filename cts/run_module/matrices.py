@@ -51,6 +51,8 @@ class Matrix:
         rows, columns: its size.
         at: its first byte; None for the first multiple of 64 after the previous matrix.
         elements: bits of the elements before the run, (rows, columns).
+        expected: bits of the expected elements after it; None if nothing is expected.
+        tolerance: of ``expected``, and of comparisons.
         command: the command that converts it to an optimal layout.
     """
 
@@ -60,6 +62,8 @@ class Matrix:
     columns: int
     at: int | None
     elements: np.ndarray
+    expected: np.ndarray | None
+    tolerance: Tolerance
     command: ConversionCommand
 
     @property
@@ -159,11 +163,12 @@ def _matrix(name: str, given: MatrixJob, type_: ComponentType, folder: Path) -> 
             raise JobError(f"{where}: a stride of {stride} bytes; a {what} has {line}, in elements of {component.bytes} [{rule}]")
         form = MatrixForm(component, layout, stride)
     data: Given = [0] * (given.rows * given.columns) if given.data is None else given.data
-    elements = elements_of(data, given, component, folder, f"{where}: data")
-    return Matrix(name, form, given.rows, given.columns, given.at, elements, given.command)
+    elements = _elements(data, given, component, folder, f"{where}: data")
+    expected = None if given.expected is None else _elements(given.expected, given, component, folder, f"{where}: expected")
+    return Matrix(name, form, given.rows, given.columns, given.at, elements, expected, given.tolerance, given.command)
 
 
-def elements_of(given: Given, matrix: MatrixJob, component: ComponentType, folder: Path, where: str) -> np.ndarray:
+def _elements(given: Given, matrix: MatrixJob, component: ComponentType, folder: Path, where: str) -> np.ndarray:
     """Return the bits of all elements of a matrix, (rows, columns).
 
     Raises:

@@ -27,7 +27,7 @@ def template(interface: Interface, stage: Stage = "compute") -> str:
         lines.append("buffers:")
         lines.append("  # in place of type and data: matrices: {NAME: {rows: 8, columns: 16, type: f16, layout: inferencing_optimal}}")
     for one in interface.bindings:
-        size = one.bytes + one.stride * _ELEMENTS
+        length = one.bytes + one.stride * _ELEMENTS
         place = f"binding: {one.binding}" + (f", set: {one.descriptor_set}" if one.descriptor_set else "")
         if one.is_image:
             lines.append(f"  {one.name}: {{{place}, image: {{format: rgba32f, size: [16, 16], filter: nearest}}, data: {{random: 1}}}}")
@@ -35,7 +35,7 @@ def template(interface: Interface, stage: Stage = "compute") -> str:
         is_float = one.element is not None and SCALAR_TYPES[one.element].is_float
         limits = "" if is_float else ", low: 0, high: 9"
         values = "" if one.is_written else f"data: {{random: 1{limits}}}, "
-        lines.append(f"  {one.name}: {{{place}, type: {one.element or 'u32'}, {values}bytes: {max(size, 4)}}}")
+        lines.append(f"  {one.name}: {{{place}, type: {one.element or 'u32'}, {values}bytes: {max(length, 4)}}}")
         if one.is_written:
             lines.append("    # expected: [...], or {fill: 0, count: 4}; tolerance: {absolute: 0, relative: 0}")
     return "\n".join(lines) + "\n"

@@ -51,6 +51,7 @@ class HeldMatrix:
         at: its first byte in the buffer.
         bytes: its size.
         component, rows, columns, layout: its type, size and layout.
+        copied: whether the kernel may read its bytes as numbers although the layout is optimal: it only copies them.
     """
 
     name: str
@@ -60,6 +61,7 @@ class HeldMatrix:
     rows: int
     columns: int
     layout: VectorMatrixLayout
+    copied: bool = False
 
     def __str__(self) -> str:
         return f"{self.rows} x {self.columns} {self.component} in layout {self.layout.name.lower()}"

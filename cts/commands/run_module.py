@@ -65,6 +65,7 @@ a job:
     a: {binding: 0, type: f16, data: {random: 1, count: 256}}
     out: {binding: 1, type: f32, bytes: 1024, expected: {fill: 1, count: 256}, tolerance: {relative: 1.0e-3}}
     weights: {type: f16, data: {file: weights.bin}}
+    layer: {binding: 2, type: f16, matrices: {first: {rows: 16, columns: 32, layout: inferencing_optimal, data: {random: 2}}}}
 
 docs/run_module.md has a worked example, and all keys of a job."""
 

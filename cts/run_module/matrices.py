@@ -39,6 +39,7 @@ class MatrixJob(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     expected: Given | None = None
     tolerance: Tolerance = Tolerance()
     command: ConversionCommand = "device"
+    copied: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Matrix:
         expected: bits of the expected elements after it; None if nothing is expected.
         tolerance: of ``expected``, and of comparisons.
         command: the command that converts it to an optimal layout.
+        copied: whether the module may copy its bytes.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Matrix:
     expected: np.ndarray | None
     tolerance: Tolerance
     command: ConversionCommand
+    copied: bool
 
     @property
     def outer(self) -> MatrixForm:
@@ -165,7 +168,7 @@ def _matrix(name: str, given: MatrixJob, type_: ComponentType, folder: Path) -> 
     data: Given = [0] * (given.rows * given.columns) if given.data is None else given.data
     elements = _elements(data, given, component, folder, f"{where}: data")
     expected = None if given.expected is None else _elements(given.expected, given, component, folder, f"{where}: expected")
-    return Matrix(name, form, given.rows, given.columns, given.at, elements, expected, given.tolerance, given.command)
+    return Matrix(name, form, given.rows, given.columns, given.at, elements, expected, given.tolerance, given.command, given.copied)
 
 
 def _elements(given: Given, matrix: MatrixJob, component: ComponentType, folder: Path, where: str) -> np.ndarray:
@@ -191,7 +194,7 @@ def placed(matrices: Iterable[Matrix], device: object, device_name: str) -> tupl
     found, end = [], 0
     for one in matrices:
         at, size = _aligned(end, ALIGNMENT) if one.at is None else one.at, one.size(device)
-        found.append(HeldMatrix(one.name, at, size, one.form.component, one.rows, one.columns, one.form.layout))
+        found.append(HeldMatrix(one.name, at, size, one.form.component, one.rows, one.columns, one.form.layout, one.copied))
         end = at + size
     for before, after in pairwise(sorted(found, key=lambda held: held.at)):
         if before.at + before.bytes > after.at:

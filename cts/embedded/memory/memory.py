@@ -207,7 +207,7 @@ class Memory:
         """Note matrices in the contents. The bytes of those in an optimal layout have no value for any other access."""
         for matrix in matrices:
             self.matrices[matrix.at] = matrix
-            if matrix.layout.is_optimal:
+            if matrix.layout.is_optimal and not matrix.copied:
                 self.undefine(np.arange(matrix.at, matrix.at + matrix.bytes))
 
     def _holding(self, at: int) -> HeldMatrix | None:

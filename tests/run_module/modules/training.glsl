@@ -2,7 +2,7 @@
 #extension GL_NV_cooperative_vector : require
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 #extension GL_EXT_shader_16bit_storage : require
-// Steps of training: gradients of a matrix (outer products) and of a bias (sums), errors of the layer before, and an optimiser.
+// Steps of training: gradients of a matrix (outer products) and of a bias (sums), errors of the layer before, an optimiser, and a copy.
 layout(local_size_x = 32) in;
 layout(binding = 0) readonly buffer X { float16_t x[]; };
 layout(binding = 1) readonly buffer E { float16_t e[]; };
@@ -16,7 +16,9 @@ layout(push_constant) uniform Push { uint gradient, sums, weights; } push;
 #define COMPONENT(T) COMPONENT_(T)
 void main() {
     uint i = gl_GlobalInvocationID.x;
-#ifdef OPTIMISER
+#if defined(COPY)
+    for (uint at = i; at < (push.sums - push.gradient) / G_BYTES; at += 32) g[push.gradient / G_BYTES + at] = w[push.weights / 2 + at];
+#elif defined(OPTIMISER)
     y[i] = float16_t(g[push.gradient / G_BYTES + i]) * 0.5hf;
 #else
     coopvecNV<float16_t, 16> v;

@@ -11,6 +11,7 @@ from cts.commands.options import add
 from cts.devices.device import Device, DeviceFailure
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
+from cts.embedded.diagnostics import enumerant_text
 from cts.embedded.interface import entry_points, read_interface
 from cts.engine.plan import DEFAULT_STEP_TIMEOUT, seconds_of
 from cts.judges import Choice, choose
@@ -20,6 +21,7 @@ from cts.run_module.running import Examined, Left, against, examine, run_on
 from cts.run_module.template import template
 from generators.bounded_files import Unreadable, read_bytes
 from generators.errors import CtsError
+from generators.spirv.enumerants import ExecutionModel
 
 _STEPS = 50_000_000
 
@@ -71,12 +73,7 @@ def run(options: argparse.Namespace) -> int:
         raise CtsError(f"{options.module}: {error}") from error
     try:
         wanted = None if options.job is None else read_document(options.job)
-        names = entry_points(spirv)
-        name = (wanted.entry_point if wanted else None) or (names[0] if names else "")
-        if name not in names:
-            known = ", ".join(names) or "none for compute"
-            raise JobError(f"{options.module}: no entry point '{name}'; it has {known}")
-        interface = read_interface(spirv, name)
+        interface = read_interface(spirv, _entry_point(options.module, spirv, wanted.entry_point if wanted else None))
     except DeviceFailure as failure:
         raise CtsError(f"{options.module}: {failure}") from failure
     if options.template:
@@ -86,6 +83,23 @@ def run(options: argparse.Namespace) -> int:
         raise JobError("no job: name a JOB.yaml; --template prints one for the module")
     job = make_job(spirv, wanted, interface, options.job.parent)
     return _run(options, job)
+
+
+def _entry_point(path: Path, spirv: bytes, wanted: str | None) -> str:
+    """Return the name of the entry point that a job names, or the first one for compute.
+
+    Raises:
+        JobError: there is none.
+    """
+    stages = entry_points(spirv)
+    names = [name for name, stage in stages if stage == ExecutionModel.GLCompute]
+    if wanted is None and names:
+        return names[0]
+    if wanted is None or wanted not in names:
+        known = ", ".join(f"'{name}' ({enumerant_text(ExecutionModel, stage)})" for name, stage in stages) or "none"
+        lacks = "no compute shader" if wanted is None else f"no compute shader '{wanted}'"
+        raise JobError(f"{path}: the module has {lacks}, and run-module runs no other stage; its entry points: {known}")
+    return wanted
 
 
 def _run(options: argparse.Namespace, job: Job) -> int:

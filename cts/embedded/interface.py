@@ -13,7 +13,7 @@ from cts.embedded.settings import Settings
 from cts.embedded.types.limits import Exhausted
 from cts.embedded.types.spirv_types import Array, Bool, ImageType, Number, SampledImageType, SamplerType, Struct, Type, Vector, size_of
 from generators.kernel import Kernel, Specialization
-from generators.spirv.enumerants import Decoration, ExecutionModel, Op, StorageClass
+from generators.spirv.enumerants import Decoration, Op, StorageClass
 from generators.spirv.reader import HEADER_WORDS, read_instructions, read_string
 from generators.types import SCALAR_TYPES, ComponentType
 
@@ -75,8 +75,8 @@ class Interface:
     constants: tuple[Constant, ...]
 
 
-def entry_points(spirv: bytes) -> tuple[str, ...]:
-    """Return the names of a module's entry points for compute.
+def entry_points(spirv: bytes) -> tuple[tuple[str, int], ...]:
+    """Return the names of a module's entry points, with the number of each one's execution model.
 
     Raises:
         NotValidSpirv: ``spirv`` is not a module.
@@ -84,7 +84,7 @@ def entry_points(spirv: bytes) -> tuple[str, ...]:
     """
     with reading():
         words = [instruction.operands for instruction in read_instructions(spirv) if instruction.op is Op.EntryPoint]
-        return tuple(read_string(operands[2:])[0] for operands in words if operands[0] == ExecutionModel.GLCompute)
+        return tuple((read_string(operands[2:])[0], operands[0]) for operands in words)
 
 
 def read_interface(spirv: bytes, entry_point: str, specialization: tuple[Specialization, ...] = ()) -> Interface:

@@ -304,7 +304,7 @@ def _put(data: np.ndarray, at: int, number: int, size: int) -> None:
 
 def _explained(translation: Translation, index: int, error: Exception) -> DeviceFailure:
     instruction, name, word = "the module", "", HEADER_WORDS
-    if translation.instructions:
+    if index >= 0:
         at = translation.instructions[index]
         instruction, name, word = instruction_text(translation.kernel.spirv, index), f"Op{at.op.name}", at.position
     if isinstance(error, Exhausted):

@@ -31,6 +31,7 @@ class Left:
         differences: buffers that differ from the job's expected contents.
         against: buffers that differ from the results of the embedded device.
         stray: writes to places that the module may not write to, in words.
+        checked: how many elements were compared with the job's expected contents or with the embedded device.
     """
 
     device: str
@@ -39,6 +40,7 @@ class Left:
     differences: tuple[Difference, ...] = ()
     against: tuple[Difference, ...] = ()
     stray: tuple[str, ...] = ()
+    checked: int = 0
 
     @property
     def is_wrong(self) -> bool:
@@ -95,16 +97,19 @@ def run_on(device: Device, job: Job, name: str, expect_stops: bool = False) -> L
         return Left(name, None, str(failure))
     except DeviceFailure as failure:
         return Left(name, None, f"{failure.verdict}: {failure}")
-    found = (compare(buffer, outcome.outputs[buffer], wanted) for buffer, wanted in job.expected.items() if buffer in outcome.outputs)
+    expected = {buffer: wanted for buffer, wanted in job.expected.items() if buffer in outcome.outputs}
+    found = (compare(buffer, outcome.outputs[buffer], wanted) for buffer, wanted in expected.items())
+    checked = sum(wanted.elements.size for wanted in expected.values())
     stray = () if expect_stops else tuple(f"{s.count} bytes written {s.where} '{s.buffer}', from byte {s.offset}" for s in outcome.stray)
-    return Left(name, outcome.outputs, differences=tuple(one for one in found if one is not None), stray=stray)
+    differences = tuple(one for one in found if one is not None)
+    return Left(name, outcome.outputs, differences=differences, stray=stray, checked=checked)
 
 
 def against(left: Left, reference: Left, job: Job) -> Left:
     """Return the results of a device with their differences from the results of the embedded device."""
     if left.outputs is None or reference.outputs is None:
         return left
-    found = []
+    found, checked = [], left.checked
     for name, reference_bytes in reference.outputs.items():
         wanted, got = reference_bytes.copy(), left.outputs[name].copy()
         # Each device has its own addresses.
@@ -113,7 +118,8 @@ def against(left: Left, reference: Left, job: Job) -> Left:
         component = job.components[name]
         dtype = component.dtype if component.is_float else component.bits_dtype
         whole = wanted[: wanted.size // component.bytes * component.bytes].view(dtype)
+        checked += whole.size
         difference = compare(name, got, Expectation(component, whole, job.tolerances[name]))
         if difference is not None:
             found.append(difference)
-    return replace(left, against=tuple(found))
+    return replace(left, against=tuple(found), checked=checked)

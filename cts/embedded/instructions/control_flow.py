@@ -41,6 +41,7 @@ def prepare_functions(translation: Translation) -> None:
     for first, body in bodies:
         _prepare(translation, first, body)
     if translation.entry not in translation.functions:
+        translation.index = -1
         raise Violation("SPIR-V 2.4", f"no entry point '{translation.kernel.entry_point}'")
 
 

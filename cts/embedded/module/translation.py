@@ -105,7 +105,7 @@ class Translation(Module):
         # Specialization constants are computed by a machine before its size is known.
         self.machine = Machine(self.bound, settings)
         self.values = self.machine.values
-        self.index = 0
+        self.index = -1
         self.specialized = {s.constant_id: s.value for s in kernel.specialization}
         if kernel.local_size_constant_id is not None:
             self.specialized[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)

@@ -34,11 +34,25 @@ def happens(machine: Machine, condition: Value) -> bool:
     return bool(condition[mask].any())
 
 
-def forbid_where(machine: Machine, condition: Value, rule: str, text: str) -> None:
-    """Report undefined behaviour if a condition holds for any invocation that executes: see ``happens`` and ``Machine.forbid``."""
-    if happens(machine, condition):
-        where = condition if isinstance(condition, np.ndarray) and condition.ndim == 1 else None
-        machine.forbid(rule, text, where)
+def forbid_where(machine: Machine, condition: Value, rule: str, text: str, *values: Value) -> None:
+    """Report undefined behaviour if a condition holds for any invocation that executes: see ``happens`` and ``Machine.forbid``.
+
+    Args:
+        machine: the machine.
+        condition: a boolean, or one for each invocation or element.
+        rule: the broken rule.
+        text: what happened, with {} for the first of each of ``values`` for which the condition holds.
+        values: numbers, each of the shape of the condition or one for all.
+    """
+    if not happens(machine, condition):
+        return
+    where = condition if isinstance(condition, np.ndarray) and condition.ndim == 1 else None
+    if values:
+        holds = np.asarray(condition)
+        if where is not None:
+            holds = holds & machine.mask
+        text = text.format(*(np.broadcast_to(value, holds.shape)[holds].flat[0] for value in values))
+    machine.forbid(rule, text, where)
 
 
 def apply(translation: Translation, op: Op, words: Words, function: Function) -> Run:

@@ -190,11 +190,11 @@ def _memory_places(machine: Machine, operands: _Operands, values: list[Value]) -
 
 def _check_place(machine: Machine, operands: _Operands, place: _Place) -> None:
     address = place.memory.base + place.start
-    at = f"the pointer is at byte {place.start} of '{place.memory.name}', not aligned to"
+    at = f"the pointer is at byte {place.start} of '{place.memory.name}' (address {address:#x}), not aligned to"
     if address % POINTER_ALIGNMENT:
         machine.forbid("CM2-LT-06", f"{at} {POINTER_ALIGNMENT} bytes")
     if address % operands.access.alignment:
-        machine.forbid("SPIR-V 3.26 Aligned", f"{at} the promised {operands.access.alignment}")
+        machine.forbid("SPIR-V 3.26 Aligned", f"{at} the promised {operands.access.alignment} bytes")
 
 
 @replaceable

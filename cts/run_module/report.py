@@ -33,11 +33,11 @@ def cause_lines(group: Sequence[Observation]) -> Iterator[str]:
     others = [place for place in dict.fromkeys(map(_place, group)) if place != _place(one)]
     if others:
         more = len(others) - _MOST_PLACES
-        yield f"  also {', '.join(others[:_MOST_PLACES])}" + (f" and {more} more" if more > 0 else "")
+        yield f"  also {'in' if one.source is None else 'at'} {', '.join(others[:_MOST_PLACES])}" + (f" and {more} more" if more > 0 else "")
 
 
 def _place(one: Observation) -> str:
-    return f"in {one.instruction}" if one.source is None else f"at {one.source}"
+    return one.instruction if one.source is None else str(one.source)
 
 
 def examined_lines(examined: Examined) -> Iterator[str]:

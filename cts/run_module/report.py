@@ -32,8 +32,8 @@ def cause_lines(group: Sequence[Observation]) -> Iterator[str]:
         yield "  " + "; ".join(told)
     others = [place for place in dict.fromkeys(map(_place, group)) if place != _place(one)]
     if others:
-        more = len(others) - _MOST_PLACES
-        yield f"  also {'in' if one.source is None else 'at'} {', '.join(others[:_MOST_PLACES])}" + (f" and {more} more" if more > 0 else "")
+        more = f" and {len(others) - _MOST_PLACES} more" if len(others) > _MOST_PLACES else ""
+        yield f"  also {'in' if one.source is None else 'at'} {', '.join(others[:_MOST_PLACES])}{more}"
 
 
 def _place(one: Observation) -> str:

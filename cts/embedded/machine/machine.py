@@ -234,7 +234,7 @@ class Machine:
         if self._is_quiet:
             return
         if self.observations is not None:
-            invocation = None if where is None or where.shape != self.mask.shape else first_invocation(where & self.mask)
+            invocation = None if where is None or self.callback or where.shape != self.mask.shape else first_invocation(where & self.mask)
             kind = severity or severity_of(rule)
             workgroup = self.workgroup if self.is_running else None
             self.observations.note(Observation(kind, rule, text, self.index, workgroup=workgroup, invocation=invocation, cause=cause))

@@ -150,13 +150,14 @@ class Memory:
             raise Violation("KHR-MEM-02", f"an access to byte {at} of '{self.name}', whose {self.size} bytes have no window there")
         return begin
 
-    def check_bounds(self, low: int, high: int, where: np.ndarray | None = None, in_windows: bool = False) -> bool:
+    def check_bounds(self, low: int, high: int, where: np.ndarray | None = None, in_windows: bool = False, what: str = "") -> bool:
         """Return whether bytes ``low`` up to ``high`` are in the memory.
 
         Args:
             low, high: first byte, and the byte after the last.
             where: the invocations that access bytes out of bounds.
             in_windows: whether the access calls ``held`` for its offsets.
+            what: what is accessed there, for messages.
 
         Raises:
             Violation: the bytes are out of bounds, and the device stops at that.
@@ -168,7 +169,7 @@ class Memory:
             return True
         if self.strict:
             has = f"'{self.name}', which has {self.size} bytes" if self.size else f"'{self.name}', to which nothing is bound"
-            text = f"out of bounds: bytes {low} to {high - 1} of {has}"
+            text = f"out of bounds: {what and f'{what}, '}bytes {low} to {high - 1} of {has}"
             self.forbid("KHR-MEM-02", text, where, Severity.ROBUSTNESS if self.robust else None, cause=self.name)
         return False
 
@@ -338,6 +339,12 @@ class Memory:
         if np.count_nonzero(before):
             conflicts = clock.conflicts(before, records, self.kind, manner, reads_write=False)
             self._refuse(conflicts, places, before, records, clock, manner, (what, "accessed atomically"))
+
+    def unrecorded(self) -> Memory:
+        """Return the same memory for accesses that leave no records and race with none."""
+        found = copy(self)
+        found._writer = found._reader = found._atomic = None
+        return found
 
     def _refuse(
         self,

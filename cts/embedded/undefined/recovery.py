@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from cts.embedded.diagnostics import UndefinedUse, Unsupported, Violation, instruction_text
 from cts.embedded.machine.machine import Block, Branch, Detour, Function, Phi, Run
+from cts.embedded.machine.pointers import BytePointer
 from cts.embedded.module.source_lines import source_line
 from cts.embedded.module.translation import RESULT_OPS, Translation
 from cts.embedded.observations import Observation, Observations
@@ -105,7 +106,9 @@ class Recovery:
         try:
             for id_ in ids:
                 values[id_] = filled(translation, translation.type_of[id_], values[id_], 0)
-            return run()
+            result = run()
+            # The access through a pointer with an undefined index is at no place that is known.
+            return BytePointer(result.memory.unrecorded(), result.offset) if isinstance(result, BytePointer) else result
         except (UndefinedUse, Violation) as again:
             return self._after_violation(again, index, type_, noted=True)
         finally:

@@ -110,7 +110,7 @@ def _check_matrix(translation: Translation, op: Op, result: MatrixType, operands
         if not all(isinstance(t, MatrixType) and _same_but_sign(t, result) for t in types):
             raise Violation("KHR-ARI-04", "operands and result must have one matrix type")
         if result.number.is_float != op.name.startswith("F"):
-            raise Violation("KHR-ARI-03", f"Op{op.name} on a {result}")
+            raise Violation("KHR-ARI-03", f"Op{op.name} is not allowed on a {result}")
     elif op in MATRIX_CONVERSIONS:
         for t in types:
             if isinstance(t, MatrixType) and use_may_change(translation, op, t, result):
@@ -118,7 +118,7 @@ def _check_matrix(translation: Translation, op: Op, result: MatrixType, operands
             if not isinstance(t, MatrixType) or not _same_shape(t, result):
                 raise Violation("KHR-CVT-02", "operand and result must have the same scope, rows, columns and use")
     else:
-        raise Violation("KHR-ARI-06", f"Op{op.name} on a {result}")
+        raise Violation("KHR-ARI-06", f"Op{op.name} is not allowed on a {result}")
 
 
 def use_may_change(translation: Translation, op: Op, from_: MatrixType, to: MatrixType) -> bool:

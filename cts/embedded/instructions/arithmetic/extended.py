@@ -34,7 +34,7 @@ def extends(which: GlslStd450, operands: int) -> Callable[[SomeHandler], SomeHan
         def counted(translation: Translation, words: Words) -> Run:
             need(len(words) == 4 + operands, f"{which.name} has {len(words) - 4} operands; it takes {operands}")
             if isinstance(translation.types[words[0]], MatrixType):
-                raise Violation("KHR-ARI-06", f"{which.name} on a cooperative matrix")
+                raise Violation("KHR-ARI-06", f"{which.name} is not allowed on a cooperative matrix")
             return handler(translation, words)
 
         _SHAPED[which] = counted
@@ -189,7 +189,7 @@ def _extended(translation: Translation, words: Words) -> Run:
         raise Unsupported(f"GLSL.std.450 {enumerant_text(GlslStd450, words[3])}")
     which, type_ = GlslStd450(words[3]), translation.types[words[0]]
     if isinstance(type_, MatrixType):
-        raise Violation("KHR-ARI-06", f"{which.name} on a cooperative matrix")
+        raise Violation("KHR-ARI-06", f"{which.name} is not allowed on a cooperative matrix")
     kind = TypeKind.FLOAT if which in _FLOAT else TypeKind.INT
     need(kind_of(element_of(type_)) is kind, f"{which.name} cannot give a {type_text(type_)}")
     need(len(words) == 4 + _OPERANDS[which], f"{which.name} has {len(words) - 4} operands; it takes {_OPERANDS[which]}")

@@ -238,7 +238,8 @@ def _offsets(machine: Machine, operands: _Operands, place: _Place, places: Place
     distance = places.index[reached] * size
     offsets: np.ndarray = place.start + distance
     outside = (offsets < place.low) | (offsets + size > place.high) | (offsets < 0) | (offsets + size > place.memory.size)
-    if outside.any():
+    # Places that break a rule of the calculation are only a consequence.
+    if outside.any() and not places.broken:
         which = int(np.flatnonzero(outside)[0])
         row, column = (int(i) for i in np.argwhere(reached)[which])
         machine.forbid(
@@ -246,7 +247,7 @@ def _offsets(machine: Machine, operands: _Operands, place: _Place, places: Place
             f"out of bounds: element ({row}, {column}) at byte {int(offsets[which])} of '{place.memory.name}', "
             f"where bytes {place.low} to {min(place.high, place.memory.size) - 1} may be accessed",
         )
-    if offsets.size:
+    if offsets.size and not places.broken:
         machine.check_range(place.memory.name, int(offsets.max()) + size)
     return place.memory.held(offsets, size)
 

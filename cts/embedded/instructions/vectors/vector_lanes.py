@@ -37,6 +37,14 @@ class Places:
     lanes: np.ndarray
     first: np.ndarray
 
+    def are_inside(self, machine: Machine, size: int) -> bool:
+        """Return whether all invocations find ``size`` bytes in the memory; report the first that does not. See ``Memory.check_bounds``."""
+        outside = (self.first < 0) | (self.first + size > self.memory.size)
+        first = int(self.first[outside.argmax()])
+        where = np.zeros(machine.lanes, bool)
+        where[self.lanes[outside]] = True
+        return self.memory.check_bounds(first, first + size, where)
+
 
 class Pointer:
     """The operands Pointer and Offset of an instruction, with their static rules checked.

@@ -140,7 +140,7 @@ class Pipeline:
         try:
             with np.errstate(all="ignore"):
                 return self._run(dispatch)
-        except (Violation, UndefinedUse, Unsupported) as error:
+        except (Malformed, Violation, UndefinedUse, Unsupported) as error:
             raise _explained(self._translation, machine.index, error) from error
         except DeviceTimeout as error:
             line = source_line(self._translation, machine.index)

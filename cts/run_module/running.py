@@ -19,6 +19,9 @@ from generators.errors import GeneratorError
 WRONG = frozenset({Severity.UNDEFINED, Severity.RULE})
 """Severities that count as mistakes of the module."""
 
+_MOST_BYTES = 1 << 30
+"""The most bytes that the values of a module may take on the embedded device."""
+
 
 @dataclass(frozen=True)
 class Left:
@@ -74,7 +77,7 @@ def examine(job: Job, profile: str, subgroup_size: int | None, steps: int) -> Ex
     if subgroup_size is not None:
         description = replace(description, subgroup_size=subgroup_size)
     observations = Observations()
-    limits = replace(Limits(memory=1 << 31), steps=steps)
+    limits = Limits(steps=steps, memory=_MOST_BYTES)
     device = EmbeddedDevice(description, limits=limits, observations=observations)
     left = run_on(device, job, "embedded", expect_stops=True)
     return Examined(observations.all(), left)

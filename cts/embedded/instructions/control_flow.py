@@ -128,11 +128,12 @@ def _prepare(translation: Translation, first: int, body: list[Instruction]) -> N
             block.end, block.end_index = _ENDS[op](translation, words), number
             block = None
         elif op not in _IGNORED and not (op in EXTENDED and translation.is_non_semantic(words)):
-            run = _prepared(translation, op, words)
             size = 0
             if op in RESULT_OPS:
                 size = translation.value_bytes(words[0])
                 translation.budget.take(size, "the value", words[1])
+            run = _prepared(translation, op, words)
+            if op in RESULT_OPS:
                 type_ = translation.types[words[0]]
                 block.entries.append((words[1], run, number, type_))
                 if isinstance(type_, PointerType):

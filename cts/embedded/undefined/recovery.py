@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cts.embedded.diagnostics import UndefinedUse, Unsupported, Violation, instruction_text
+from cts.embedded.diagnostics import Malformed, UndefinedUse, Unsupported, Violation, instruction_text
 from cts.embedded.machine.machine import Block, Branch, Detour, Function, Phi, Run
 from cts.embedded.machine.pointers import BytePointer
 from cts.embedded.module.source_lines import source_line
@@ -125,6 +125,6 @@ class Recovery:
             machine.forbid(error.rule, error.text)
         try:
             return None if self._translation.instructions[index].op not in RESULT_OPS else self._translation.zero(type_)
-        except (Unsupported, TypeError):
+        except (Unsupported, Malformed):
             error.is_final = True
             raise error from None

@@ -12,8 +12,8 @@ from cts.commands.options import add
 from cts.devices.device import Device, DeviceFailure
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
-from cts.embedded.diagnostics import NotValidSpirv
-from cts.embedded.interface import entry_points, read_interface
+from cts.embedded.diagnostics import NotValidSpirv, enumerant_text
+from cts.embedded.interface import STAGES, entry_points, read_interface
 from cts.embedded.profile import load_profile
 from cts.engine.plan import DEFAULT_STEP_TIMEOUT, seconds_of
 from cts.exit_codes import INVALID_MODULE
@@ -26,6 +26,8 @@ from cts.run_module.validity import Invalid, find_invalid
 from cts.run_module.values import JobError
 from generators.bounded_files import Unreadable, read_bytes
 from generators.errors import CtsError
+from generators.spirv.enumerants import ExecutionModel
+from generators.stages import Stage
 
 _STEPS = 50_000_000
 
@@ -88,22 +90,18 @@ def run(options: argparse.Namespace) -> int:
             return _told(options, invalid)
     try:
         wanted = None if options.job is None else read_document(options.job)
-        names = entry_points(spirv)
-        name = (wanted.entry_point if wanted else None) or next(iter(names), "")
-        if name not in names:
-            known = ", ".join(f"{one} ({stage})" for one, stage in names.items()) or "none of a stage that can run"
-            raise JobError(f"{options.module}: no entry point '{name}'; it has {known}")
+        name, stage = _entry_point(options.module, spirv, wanted.entry_point if wanted else None)
         interface = read_interface(spirv, name)
     except NotValidSpirv as failure:
         return _told(options, Invalid("the embedded device", "", "", str(failure)))
     except DeviceFailure as failure:
         raise CtsError(f"{options.module}: {failure}") from failure
     if options.template:
-        print(template(interface, names[name]), end="")
+        print(template(interface, stage), end="")
         return 0
     if wanted is None:
         raise JobError("no job: name a JOB.yaml; --template prints one for the module")
-    job = make_job(spirv, wanted, interface, options.job.parent, names[name])
+    job = make_job(spirv, wanted, interface, options.job.parent, stage)
     return _run(options, job, choice, profile)
 
 
@@ -113,6 +111,22 @@ def _told(options: argparse.Namespace, invalid: Invalid) -> int:
     else:
         print(*invalid_lines(invalid), sep="\n")
     return INVALID_MODULE
+
+
+def _entry_point(path: Path, spirv: bytes, wanted: str | None) -> tuple[str, Stage]:
+    """Return the name and the stage of the entry point that a job names, or of the first one, for compute if there is one.
+
+    Raises:
+        JobError: there is none.
+    """
+    stages = entry_points(spirv)
+    names = sorted(((name, STAGES[stage]) for name, stage in stages if stage in STAGES), key=lambda one: one[1] != "compute")
+    found = next((one for one in names if wanted in (None, one[0])), None)
+    if found is None:
+        known = ", ".join(f"'{name}' ({enumerant_text(ExecutionModel, stage)})" for name, stage in stages) or "none"
+        lacks = "no entry point that can run" if wanted is None else f"no entry point '{wanted}' that can run"
+        raise JobError(f"{path}: the module has {lacks}: for compute, fragments, vertices or ray generation; its entry points: {known}")
+    return found
 
 
 def _run(options: argparse.Namespace, job: Job, choice: Choice | None, profile: str) -> int:

@@ -78,7 +78,7 @@ class Interface:
     constants: tuple[Constant, ...]
 
 
-_STAGES: Mapping[int, Stage] = MappingProxyType(
+STAGES: Mapping[int, Stage] = MappingProxyType(
     {
         ExecutionModel.GLCompute: "compute",
         ExecutionModel.Fragment: "fragment",
@@ -86,10 +86,11 @@ _STAGES: Mapping[int, Stage] = MappingProxyType(
         ExecutionModel.RayGenerationKHR: "raygen",
     }
 )
+"""The stages that can run, by their execution models."""
 
 
-def entry_points(spirv: bytes) -> dict[str, Stage]:
-    """Return the stages of a module's entry points by their names, those for compute first. Other stages cannot run.
+def entry_points(spirv: bytes) -> tuple[tuple[str, int], ...]:
+    """Return the names of a module's entry points, with the number of each one's execution model.
 
     Raises:
         NotValidSpirv: ``spirv`` is not a module.
@@ -97,11 +98,7 @@ def entry_points(spirv: bytes) -> dict[str, Stage]:
     """
     with reading():
         words = [instruction.operands for instruction in read_instructions(spirv) if instruction.op is Op.EntryPoint]
-        found = [(read_string(operands[2:])[0], _STAGES[operands[0]]) for operands in words if operands[0] in _STAGES]
-        stages: dict[str, Stage] = {}
-        for name, stage in sorted(found, key=lambda one: one[1] != "compute"):
-            stages.setdefault(name, stage)
-        return stages
+        return tuple((read_string(operands[2:])[0], operands[0]) for operands in words)
 
 
 def read_interface(spirv: bytes, entry_point: str, specialization: tuple[Specialization, ...] = ()) -> Interface:

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from cts.devices.device import DeviceFailure, OutOfMemory, Step, UndefinedBehaviour
+from cts.devices.device import DeviceFailure, DeviceTimeout, OutOfMemory, Step, UndefinedBehaviour
 from cts.embedded.diagnostics import (
     Malformed,
     NotSupported,
@@ -26,6 +26,7 @@ from cts.embedded.machine.pointers import BytePointer, Cell, CellPointer, Descri
 from cts.embedded.memory.memory import Memory, stray_writes
 from cts.embedded.module.declarations import declare
 from cts.embedded.module.module import Variable
+from cts.embedded.module.source_lines import source_line
 from cts.embedded.module.translation import Handler, Translation
 from cts.embedded.observations import static_severity
 from cts.embedded.rules import CHECKS, RULES
@@ -139,8 +140,12 @@ class Pipeline:
         try:
             with np.errstate(all="ignore"):
                 return self._run(dispatch)
-        except (Violation, UndefinedUse, Unsupported) as error:
+        except (Malformed, Violation, UndefinedUse, Unsupported) as error:
             raise _explained(self._translation, machine.index, error) from error
+        except DeviceTimeout as error:
+            line = source_line(self._translation, machine.index)
+            place = instruction_text(self.kernel.spirv, machine.index) if line is None else f"{line}: {line.text}"
+            raise DeviceTimeout(f"{error}; the last one was at {place}", step=Step.DISPATCH, spent=False) from error
 
     def _run(self, dispatch: Dispatch) -> Outcome:
         translation, machine = self._translation, self._translation.machine
@@ -305,7 +310,7 @@ def _put(data: np.ndarray, at: int, number: int, size: int) -> None:
 
 def _explained(translation: Translation, index: int, error: Exception) -> DeviceFailure:
     instruction, name, word = "the module", "", HEADER_WORDS
-    if translation.instructions:
+    if index >= 0:
         at = translation.instructions[index]
         instruction, name, word = instruction_text(translation.kernel.spirv, index), f"Op{at.op.name}", at.position
     if isinstance(error, Exhausted):

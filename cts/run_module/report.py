@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from cts.embedded.observations import Observation
+from cts.embedded.observations import Observation, by_cause
 from cts.run_module.comparing import Difference
 from cts.run_module.running import Examined, Left
 from cts.run_module.validity import Invalid
@@ -21,24 +21,43 @@ def invalid_lines(invalid: Invalid) -> Iterator[str]:
     yield f"  says {invalid.validator}{where}, so nothing was run; correct the module first"
 
 
-def observation_lines(one: Observation) -> Iterator[str]:
-    """Yield an observation in words."""
+_MOST_PLACES = 4
+"""The most further places of one cause that are listed."""
+
+
+def cause_lines(group: Sequence[Observation]) -> Iterator[str]:
+    """Yield observations that have one cause: the first one in words, how often they happened, and where else."""
+    one = group[0]
     yield f"{one.severity}: {one.text} [{one.rule}]"
     if one.source is not None:
         yield f"  at {one.source}" + (f": {one.source.text}" if one.source.text else "")
-    yield f"  in {one.instruction}"
+    if one.instruction:
+        yield f"  in {one.instruction}"
+    told = []
     if one.workgroup is not None:
         who = "" if one.invocation is None else f"invocation {one.invocation} of "
-        times = "" if one.count == 1 else f"; {one.count} times in all"
-        yield f"  first by {who}workgroup ({', '.join(map(str, one.workgroup))}){times}"
+        told.append(f"first by {who}workgroup ({', '.join(map(str, one.workgroup))})")
+    count = sum(each.count for each in group)
+    if count > 1:
+        told.append(f"{count} times in all" + (f", in {len(group)} instructions" if len(group) > 1 else ""))
+    if told:
+        yield "  " + "; ".join(told)
+    others = [place for place in dict.fromkeys(map(_place, group)) if place != _place(one)]
+    if others:
+        more = f" and {len(others) - _MOST_PLACES} more" if len(others) > _MOST_PLACES else ""
+        yield f"  also {'in' if one.source is None else 'at'} {', '.join(others[:_MOST_PLACES])}{more}"
+
+
+def _place(one: Observation) -> str:
+    return one.instruction if one.source is None else str(one.source)
 
 
 def examined_lines(examined: Examined) -> Iterator[str]:
     """Yield the findings of the embedded device."""
     if not examined.observations:
         yield "embedded device: no undefined behaviour and no broken rule" + (" up to where it stopped" if examined.left.stopped else "")
-    for one in examined.observations:
-        yield from observation_lines(one)
+    for group in by_cause(examined.observations):
+        yield from cause_lines(group)
     yield from left_lines(examined.left)
 
 
@@ -51,7 +70,11 @@ def left_lines(left: Left) -> Iterator[str]:
         yield from (f"{left.device}: {_difference(one, what)}" for one in differences)
     yield from (f"{left.device}: {one}" for one in left.stray)
     if not left.is_wrong:
-        yield f"{left.device}: ran; every checked element is correct"
+        yield f"{left.device}: ran; " + _checked(left.checked)
+
+
+def _checked(count: int) -> str:
+    return f"all {count} checked elements are correct" if count else "nothing was checked: the job has no 'expected'"
 
 
 def _difference(one: Difference, what: str) -> str:
@@ -61,12 +84,13 @@ def _difference(one: Difference, what: str) -> str:
 
 def document(examined: Examined | None, left: Iterable[Left], invalid: Invalid | None = None) -> dict[str, Any]:
     """Return all findings as one object."""
-    observations = () if examined is None else examined.observations
+    groups = () if examined is None else by_cause(examined.observations)
     runs = ([] if examined is None else [examined.left]) + list(left)
     return {
         "invalid_module": None if invalid is None else asdict(invalid),
         "observations": [
             {
+                "cause": cause,
                 "severity": one.severity.name.lower(),
                 "rule": one.rule,
                 "text": one.text,
@@ -77,12 +101,14 @@ def document(examined: Examined | None, left: Iterable[Left], invalid: Invalid |
                 "invocation": one.invocation,
                 "count": one.count,
             }
-            for one in observations
+            for cause, group in enumerate(groups)
+            for one in group
         ],
         "runs": [
             {
                 "device": one.device,
                 "stopped": one.stopped or None,
+                "checked": one.checked,
                 "differences": [_record(difference) for difference in one.differences],
                 "against_embedded": [_record(difference) for difference in one.against],
                 "stray": list(one.stray),

@@ -20,6 +20,9 @@ from generators.errors import GeneratorError
 WRONG = frozenset({Severity.UNDEFINED, Severity.RULE})
 """Severities that count as mistakes of the module."""
 
+_MOST_BYTES = 1 << 30
+"""The most bytes that the values of a module may take on the embedded device."""
+
 
 @dataclass(frozen=True)
 class Left:
@@ -32,6 +35,7 @@ class Left:
         differences: buffers that differ from the job's expected contents.
         against: buffers that differ from the results of the embedded device.
         stray: writes to places that the module may not write to, in words.
+        checked: how many elements were compared with the job's expected contents or with the embedded device.
     """
 
     device: str
@@ -40,6 +44,7 @@ class Left:
     differences: tuple[Difference, ...] = ()
     against: tuple[Difference, ...] = ()
     stray: tuple[str, ...] = ()
+    checked: int = 0
 
     @property
     def is_wrong(self) -> bool:
@@ -73,7 +78,7 @@ def examine(job: Job, profile: str, subgroup_size: int | None, steps: int) -> Ex
     if subgroup_size is not None:
         description = replace(description, subgroup_size=subgroup_size)
     observations = Observations()
-    limits = replace(Limits(memory=1 << 31), steps=steps)
+    limits = Limits(steps=steps, memory=_MOST_BYTES)
     device = EmbeddedDevice(description, limits=limits, observations=observations)
     left = run_on(device, job, "embedded", expect_stops=True)
     return Examined(observations.all(), left)
@@ -98,16 +103,19 @@ def run_on(device: Device, job: Job, name: str, expect_stops: bool = False) -> L
         return Left(name, None, str(failure))
     except DeviceFailure as failure:
         return Left(name, None, f"{failure.verdict}: {failure}")
-    found = (compare(buffer, outputs[buffer], wanted) for buffer, wanted in job.expected.items() if buffer in outputs)
+    expected = {buffer: wanted for buffer, wanted in job.expected.items() if buffer in outputs}
+    found = (compare(buffer, outputs[buffer], wanted) for buffer, wanted in expected.items())
+    checked = sum(wanted.elements.size for wanted in expected.values())
     stray = () if expect_stops else tuple(f"{s.count} bytes written {s.where} '{s.buffer}', from byte {s.offset}" for s in outcome.stray)
-    return Left(name, outputs, differences=tuple(one for one in found if one is not None), stray=(*beside, *stray))
+    differences = tuple(one for one in found if one is not None)
+    return Left(name, outputs, differences=differences, stray=(*beside, *stray), checked=checked)
 
 
 def against(left: Left, reference: Left, job: Job) -> Left:
     """Return the results of a device with their differences from the results of the embedded device."""
     if left.outputs is None or reference.outputs is None:
         return left
-    found = []
+    found, checked = [], left.checked
     for name, reference_bytes in reference.outputs.items():
         wanted, got = reference_bytes.copy(), left.outputs[name].copy()
         # Each device has its own addresses.
@@ -116,7 +124,8 @@ def against(left: Left, reference: Left, job: Job) -> Left:
         component = job.components[name]
         dtype = component.dtype if component.is_float else component.bits_dtype
         whole = wanted[: wanted.size // component.bytes * component.bytes].view(dtype)
+        checked += whole.size
         difference = compare(name, got, Expectation(component, whole, job.tolerances[name]))
         if difference is not None:
             found.append(difference)
-    return replace(left, against=tuple(found))
+    return replace(left, against=tuple(found), checked=checked)

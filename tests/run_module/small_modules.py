@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from cts.embedded.interface import entry_points, read_interface
+from cts.embedded.interface import STAGES, entry_points, read_interface
 from cts.run_module.job import JobDocument, make_job, read_document
 from generators.types import COMPONENT_TYPES, ComponentType
 
@@ -100,8 +100,8 @@ class SmallModule:
 
 def _contents(spirv: bytes, document: JobDocument) -> Iterator[tuple[str, tuple[ComponentType, np.ndarray]]]:
     """Yield the numbers of each buffer and matrix before a run, float64 or int64."""
-    name, stage = next(iter(entry_points(spirv).items()))
-    job = make_job(spirv, document, read_interface(spirv, name), HERE, stage)
+    ((name, model),) = entry_points(spirv)
+    job = make_job(spirv, document, read_interface(spirv, name), HERE, STAGES[model])
     for slot, data in zip(job.kernel.buffers, job.dispatch.contents, strict=True):
         component = job.components[slot.name]
         yield slot.name, (component, _numbers(component, data[: data.size // component.bytes * component.bytes]))

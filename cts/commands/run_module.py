@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from cts.checkout import find_root
 from cts.commands.context import print_json
 from cts.commands.options import add
 from cts.devices.device import Device, DeviceFailure
@@ -16,7 +17,7 @@ from cts.embedded.interface import entry_points, read_interface
 from cts.engine.plan import DEFAULT_STEP_TIMEOUT, seconds_of
 from cts.judges import Choice, choose
 from cts.run_module.job import Job, JobError, make_job, read_document
-from cts.run_module.report import document, examined_lines, left_lines
+from cts.run_module.report import document, examined_lines, left_lines, rule_statements
 from cts.run_module.running import Examined, Left, against, examine, run_on
 from cts.run_module.template import template
 from generators.bounded_files import Unreadable, read_bytes
@@ -112,10 +113,12 @@ def _run(options: argparse.Namespace, job: Job) -> int:
     profile = (profile if is_embedded else "") or DEFAULT_PROFILE
     examined = None if options.no_examine else examine(job, profile, size, options.steps)
     left = [] if choice is None else [_on_device(choice, options, job, examined)]
+    found = examined is not None and examined.observations
+    statements = rule_statements(find_root(Path(__file__).parent)) if found else {}
     if options.json:
-        print_json(document(examined, left))
+        print_json(document(examined, left, statements))
     else:
-        for line in examined_lines(examined) if examined is not None else ():
+        for line in examined_lines(examined, statements) if examined is not None else ():
             print(line)
         for one in left:
             for line in left_lines(one):

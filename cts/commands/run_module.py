@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from cts.checkout import find_root
 from cts.commands.context import print_json
 from cts.commands.options import add
 from cts.devices.device import Device, DeviceFailure
@@ -19,7 +20,7 @@ from cts.engine.plan import DEFAULT_STEP_TIMEOUT, seconds_of
 from cts.exit_codes import INVALID_MODULE
 from cts.judges import Choice, choose
 from cts.run_module.job import Job, make_job, read_document
-from cts.run_module.report import document, examined_lines, invalid_lines, left_lines
+from cts.run_module.report import document, examined_lines, invalid_lines, left_lines, rule_statements
 from cts.run_module.running import Examined, Left, against, examine, run_on
 from cts.run_module.template import template
 from cts.run_module.validity import Invalid, find_invalid
@@ -107,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _told(options: argparse.Namespace, invalid: Invalid) -> int:
     if options.json:
-        print_json(document(None, (), invalid))
+        print_json(document(None, (), {}, invalid))
     else:
         print(*invalid_lines(invalid), sep="\n")
     return INVALID_MODULE
@@ -135,10 +136,12 @@ def _run(options: argparse.Namespace, job: Job, choice: Choice | None, profile: 
     size = job.kernel.required_subgroup_size or (None if choice is None else choice.description.subgroup_size)
     examined = None if options.no_examine else examine(job, profile, size, options.steps)
     left = [] if choice is None else [_on_device(choice, options, job, examined)]
+    found = examined is not None and examined.observations
+    statements = rule_statements(find_root(Path(__file__).parent)) if found else {}
     if options.json:
-        print_json(document(examined, left))
+        print_json(document(examined, left, statements))
     else:
-        for line in examined_lines(examined) if examined is not None else ():
+        for line in examined_lines(examined, statements) if examined is not None else ():
             print(line)
         for one in left:
             for line in left_lines(one):

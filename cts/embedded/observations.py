@@ -15,7 +15,7 @@ class Severity(enum.StrEnum):
     UNDEFINED = "undefined behaviour"
     RULE = "broken rule of Vulkan"
     ROBUSTNESS = "relies on robustness"
-    POSITION = "position of this suite"
+    POSITION = "unspecified, and refused by a position of this suite"
 
 
 _POSITION = "F-"

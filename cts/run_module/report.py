@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from cts.embedded.observations import Observation, by_cause
 from cts.run_module.comparing import Difference
 from cts.run_module.running import Examined, Left
 from cts.run_module.validity import Invalid
+from generators.casebook.requirements import load_requirements
+
+
+def rule_statements(root: Path) -> dict[str, str]:
+    """Return what each requirement of the suite in ``root`` says, by its id."""
+    return {id_: one.text for id_, one in load_requirements(root).items()}
 
 
 def invalid_lines(invalid: Invalid) -> Iterator[str]:
@@ -25,10 +32,12 @@ _MOST_PLACES = 4
 """The most further places of one cause that are listed."""
 
 
-def cause_lines(group: Sequence[Observation]) -> Iterator[str]:
-    """Yield observations that have one cause: the first one in words, how often they happened, and where else."""
+def cause_lines(group: Sequence[Observation], statement: str = "") -> Iterator[str]:
+    """Yield observations that have one cause: the first one in words, its rule, how often they happened, and where else."""
     one = group[0]
     yield f"{one.severity}: {one.text} [{one.rule}]"
+    if statement:
+        yield f"  rule: {statement}"
     if one.source is not None:
         yield f"  at {one.source}" + (f": {one.source.text}" if one.source.text else "")
     if one.instruction:
@@ -52,12 +61,15 @@ def _place(one: Observation) -> str:
     return one.instruction if one.source is None else str(one.source)
 
 
-def examined_lines(examined: Examined) -> Iterator[str]:
-    """Yield the findings of the embedded device."""
+def examined_lines(examined: Examined, statements: Mapping[str, str]) -> Iterator[str]:
+    """Yield the findings of the embedded device. ``statements``: id of a rule -> what it says, which is told once."""
+    told: set[str] = set()
     if not examined.observations:
         yield "embedded device: no undefined behaviour and no broken rule" + (" up to where it stopped" if examined.left.stopped else "")
     for group in by_cause(examined.observations):
-        yield from cause_lines(group)
+        rule = group[0].rule
+        yield from cause_lines(group, "" if rule in told else statements.get(rule, ""))
+        told.add(rule)
     yield from left_lines(examined.left)
 
 
@@ -82,8 +94,10 @@ def _difference(one: Difference, what: str) -> str:
     return f"'{one.buffer}' differs from {what} in {one.count} of {one.of} elements; {first}"
 
 
-def document(examined: Examined | None, left: Iterable[Left], invalid: Invalid | None = None) -> dict[str, Any]:
-    """Return all findings as one object."""
+def document(
+    examined: Examined | None, left: Iterable[Left], statements: Mapping[str, str], invalid: Invalid | None = None
+) -> dict[str, Any]:
+    """Return all findings as one object; see ``examined_lines``."""
     groups = () if examined is None else by_cause(examined.observations)
     runs = ([] if examined is None else [examined.left]) + list(left)
     return {
@@ -93,6 +107,7 @@ def document(examined: Examined | None, left: Iterable[Left], invalid: Invalid |
                 "cause": cause,
                 "severity": one.severity.name.lower(),
                 "rule": one.rule,
+                "statement": statements.get(one.rule),
                 "text": one.text,
                 "instruction": one.instruction,
                 "index": one.index,

@@ -150,7 +150,7 @@ class DescriptorArray:
         beyond = (np.asarray(which) < 0) | (np.asarray(which) >= self.count)
         if np.any(beyond & machine.mask):
             first = int(np.broadcast_to(which, machine.mask.shape)[beyond & machine.mask][0])
-            text = f"descriptor {first} is out of range: the last of {self.count} is {self.count - 1}"
+            text = f"descriptor {first} is outside of the range 0 to {self.count - 1}"
             machine.forbid("VK-DES-01", text, beyond if beyond.ndim else None)
             which = np.where(beyond, 0, which) if isinstance(which, np.ndarray) else 0
         active = which[machine.mask] if isinstance(which, np.ndarray) else np.array([which])
@@ -162,7 +162,9 @@ class DescriptorArray:
         if any(isinstance(place, ImagePlace) for place in places):
             raise Unsupported("invocations that choose different images")
         if not is_non_uniform:
-            machine.forbid("VK-DES-02", "invocations choose different descriptors, and the pointer is not decorated NonUniform")
+            machine.forbid(
+                "VK-DES-02", "invocations choose different descriptors, and the pointer is not decorated NonUniform (GLSL: nonuniformEXT)"
+            )
         return ChosenPointer(places, which_number)
 
 
@@ -266,7 +268,7 @@ class CellPointer:
 
 def out_of_range(index: int, count: int | None) -> str:
     """Describe an index that is outside of a composite of ``count`` constituents; None: a runtime array."""
-    return f"index {index} is out of range: " + ("a runtime array begins at 0" if count is None else f"the last of {count} is {count - 1}")
+    return f"index {index} is outside of " + ("a runtime array, which begins at 0" if count is None else f"the range 0 to {count - 1}")
 
 
 def _each_index(machine: Machine, index: np.ndarray, count: int) -> list[tuple[int, Mask]]:

@@ -377,7 +377,7 @@ class Memory:
         at = int(np.flatnonzero(conflicts)[0])
         place = places.start + at if isinstance(places, slice) else np.ravel(places)[at]
         then, now = int(np.ravel(before)[at]), int(np.broadcast_to(records, conflicts.shape).flat[at])
-        why = "in the same instruction" if manner is None else clock.why(then, now, self.kind, manner)
+        why = "both with this instruction" if manner is None else clock.why(then, now, self.kind, manner)
         text = f"a race: {clock.describe(now)} {verbs[0]} byte {place} of '{self.name}', which {clock.describe(then)} {verbs[1]}: {why}"
         self.forbid("KHR-MEM-01", text, clock.mask(now), cause=self.name)
 

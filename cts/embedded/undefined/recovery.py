@@ -99,7 +99,8 @@ class Recovery:
         """Note an undefined operand, and execute the instruction with zero instead."""
         translation = self._translation
         op, words, _ = translation.instructions[index]
-        self._note_use(error, index, "an index is undefined" if op in _CHAINS else str(error))
+        what = "an operand of an atomic is undefined" if op.name.startswith("Atomic") else str(error)
+        self._note_use(error, index, "an index is undefined" if op in _CHAINS else what)
         values = translation.values
         ids = [id_ for id_ in (words[2:] if op in RESULT_OPS else words) if id_ in translation.type_of]
         before = {id_: values[id_] for id_ in ids}

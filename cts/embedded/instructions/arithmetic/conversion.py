@@ -33,7 +33,7 @@ def _float_to_int(signed: bool) -> Callable[[Machine, Number, Number], Function]
             wide = np.trunc(np.asarray(x, np.float64))
             outside = ~((wide >= low) & (wide < high))
             holds = f"which holds {int(low)} to {int(high) - 1}"
-            forbid_where(machine, outside, "KHR-CVT-05", f"{{}} is converted to {to.component}, {holds}", wide)
+            forbid_where(machine, outside, "SPIR-V 3.42.11", f"{{}} is converted to {to.component}, {holds}", wide)
             whole = np.where(outside, 0.0, wide)
             result = whole.astype(through).view(to.dtype)
             return result if result.ndim else int(result)

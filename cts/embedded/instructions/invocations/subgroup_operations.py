@@ -37,8 +37,9 @@ def check_scope(translation: Translation, words: Words) -> None:
     Raises:
         Violation: it has another scope.
     """
-    if words[2] and translation.constant(words[2]) != Scope.Subgroup:
-        raise Violation("VUID-StandaloneSpirv-None-04642", "a group operation of another scope than Subgroup")
+    if words[2] and (scope := translation.constant(words[2])) != Scope.Subgroup:
+        named = "not a constant" if scope is None else enumerant_text(Scope, int(scope))
+        raise Violation("VUID-StandaloneSpirv-None-04642", f"the scope of a group operation is {named}; only Subgroup is allowed")
 
 
 def component_of(translation: Translation, id_: int) -> Number | Bool:

@@ -350,8 +350,8 @@ def store_matrix(translation: Translation, object_: int, place_of: Place, what: 
             stride = group.strides[i]
             _check_place(machine, operands, memory, group.places[i], stride)
             if stride < operands.line_bytes and operands.lines > 1:
-                rule = "KHR-STORE-02" if stride == 0 else "F-KHR-1"
-                machine.forbid(rule, f"lines of {operands.line_bytes} bytes are stored {stride} bytes apart, so they overlap")
+                rule, lines = "KHR-STORE-02" if stride == 0 else "F-KHR-1", "rows" if operands.row_major else "columns"
+                machine.forbid(rule, f"{lines} of {operands.line_bytes} bytes are stored {stride} bytes apart, so they overlap")
             found = _reached(machine, operands, group, i, "stored")
             if found.touched is not None:
                 if records is not None:

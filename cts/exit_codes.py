@@ -15,6 +15,9 @@ NOTHING_TESTED = 5
 BAD_INPUT = 2
 """The request cannot be carried out; the message says what to change."""
 
+INVALID_MODULE = 6
+"""spirv-val rejects the module that should run. pytest has no such code."""
+
 _SIGNALLED = 128
 
 

@@ -43,6 +43,31 @@ class OpaqueSlot:
 
 
 @dataclass(frozen=True)
+class HeldMatrix:
+    """A matrix that the contents of a buffer already have, as a conversion to its layout has written it.
+
+    Attributes:
+        name: for messages.
+        at: its first byte in the buffer.
+        bytes: its size.
+        component, rows, columns, layout: its type, size and layout.
+        copied: whether the kernel may read its bytes as numbers although the layout is optimal: it only copies them.
+    """
+
+    name: str
+    at: int
+    bytes: int
+    component: ComponentType
+    rows: int
+    columns: int
+    layout: VectorMatrixLayout
+    copied: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.rows} x {self.columns} {self.component} in layout {self.layout.name.lower()}"
+
+
+@dataclass(frozen=True)
 class BufferSlot:
     """A buffer that the kernel uses.
 
@@ -59,6 +84,7 @@ class BufferSlot:
         descriptor_set: the descriptor set of the binding.
         is_uniform: whether the descriptor is of a uniform buffer; it is of a storage buffer otherwise.
         image: the image whose texels are these bytes; None for a buffer.
+        matrices: the matrices in its contents, which the embedded device compares with their uses. Other devices ignore them.
         addresses: byte offsets in this buffer where a device writes the address of another buffer, each with that buffer's name.
     """
 
@@ -74,6 +100,7 @@ class BufferSlot:
     is_uniform: bool = False
     addresses: tuple[tuple[int, str], ...] = ()
     image: ImageSlot | None = None
+    matrices: tuple[HeldMatrix, ...] = ()
 
     @property
     def span(self) -> int:

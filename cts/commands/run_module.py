@@ -1,25 +1,34 @@
 """Runs a SPIR-V module of your own with the data of a job, on the embedded device, which lists the mistakes of the module, and on the
-device that --device names. Exit code 1: the module does something undefined or breaks a rule, or a buffer is not as expected."""
+device that --device names. Exit code 1: the module does something undefined or breaks a rule, or a buffer is not as expected. Exit code 6:
+spirv-val rejects the module, so nothing runs."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
+from cts.checkout import find_root
 from cts.commands.context import print_json
 from cts.commands.options import add
 from cts.devices.device import Device, DeviceFailure
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
-from cts.embedded.interface import entry_points, read_interface
+from cts.embedded.diagnostics import NotValidSpirv, enumerant_text
+from cts.embedded.interface import STAGES, entry_points, read_interface
+from cts.embedded.profile import load_profile
 from cts.engine.plan import DEFAULT_STEP_TIMEOUT, seconds_of
+from cts.exit_codes import INVALID_MODULE
 from cts.judges import Choice, choose
-from cts.run_module.job import Job, JobError, make_job, read_document
-from cts.run_module.report import document, examined_lines, left_lines
+from cts.run_module.job import Job, make_job, read_document
+from cts.run_module.report import document, examined_lines, invalid_lines, left_lines, rule_statements
 from cts.run_module.running import Examined, Left, against, examine, run_on
 from cts.run_module.template import template
+from cts.run_module.validity import Invalid, find_invalid
+from cts.run_module.values import JobError
 from generators.bounded_files import Unreadable, read_bytes
 from generators.errors import CtsError
+from generators.spirv.enumerants import ExecutionModel
+from generators.stages import Stage
 
 _STEPS = 50_000_000
 
@@ -33,6 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "--device", "also run it on this device (see 'cts devices')", default=EMBEDDED)
     parser.add_argument("--against", choices=[EMBEDDED], help="compare each buffer with the embedded device's result")
     parser.add_argument("--no-examine", action="store_true", help="do not run the module on the embedded device first")
+    parser.add_argument(
+        "--no-spirv-val", action="store_true", help="do not ask spirv-val, where it is installed, whether the module is valid"
+    )
     add(parser, "--step-timeout")
     parser.add_argument(
         "--steps", type=int, default=_STEPS, metavar="N", help=f"instructions that the embedded device may run (default: {_STEPS:,})"
@@ -56,6 +68,7 @@ a job:
     a: {binding: 0, type: f16, data: {random: 1, count: 256}}
     out: {binding: 1, type: f32, bytes: 1024, expected: {fill: 1, count: 256}, tolerance: {relative: 1.0e-3}}
     weights: {type: f16, data: {file: weights.bin}}
+    layer: {binding: 2, type: f16, matrices: {first: {rows: 16, columns: 32, layout: inferencing_optimal, data: {random: 2}}}}
 
 docs/run_module.md has a worked example, and all keys of a job."""
 
@@ -64,44 +77,71 @@ _MOST_BYTES = 1 << 28
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the module; exit code 1 if it is wrong."""
+    """Run the module; exit code 1 if it is wrong, and 6 if it is invalid."""
     try:
         spirv = read_bytes(options.module, _MOST_BYTES)
     except Unreadable as error:
         raise CtsError(f"{options.module}: {error}") from error
+    kind, _, profile = options.device.partition(":")
+    profile = (profile if kind == EMBEDDED else "") or DEFAULT_PROFILE
+    choice = None if kind == EMBEDDED or options.template else _running(options.device)
+    if not options.no_spirv_val and not options.template:
+        invalid = find_invalid(spirv, load_profile(profile).description if choice is None else choice.description)
+        if invalid is not None:
+            return _told(options, invalid)
     try:
         wanted = None if options.job is None else read_document(options.job)
-        names = entry_points(spirv)
-        name = (wanted.entry_point if wanted else None) or (names[0] if names else "")
-        if name not in names:
-            known = ", ".join(names) or "none for compute"
-            raise JobError(f"{options.module}: no entry point '{name}'; it has {known}")
+        name, stage = _entry_point(options.module, spirv, wanted.entry_point if wanted else None)
         interface = read_interface(spirv, name)
+    except NotValidSpirv as failure:
+        return _told(options, Invalid("the embedded device", "", "", str(failure)))
     except DeviceFailure as failure:
         raise CtsError(f"{options.module}: {failure}") from failure
     if options.template:
-        print(template(interface), end="")
+        print(template(interface, stage), end="")
         return 0
     if wanted is None:
         raise JobError("no job: name a JOB.yaml; --template prints one for the module")
-    job = make_job(spirv, wanted, interface, options.job.parent)
-    return _run(options, job)
+    job = make_job(spirv, wanted, interface, options.job.parent, stage)
+    return _run(options, job, choice, profile)
 
 
-def _run(options: argparse.Namespace, job: Job) -> int:
-    kind, _, profile = options.device.partition(":")
-    is_embedded = kind == EMBEDDED
-    choice = None if is_embedded else _running(options.device)
-    if options.no_examine and (is_embedded or options.against):
+def _told(options: argparse.Namespace, invalid: Invalid) -> int:
+    if options.json:
+        print_json(document(None, (), {}, invalid))
+    else:
+        print(*invalid_lines(invalid), sep="\n")
+    return INVALID_MODULE
+
+
+def _entry_point(path: Path, spirv: bytes, wanted: str | None) -> tuple[str, Stage]:
+    """Return the name and the stage of the entry point that a job names, or of the first one, for compute if there is one.
+
+    Raises:
+        JobError: there is none.
+    """
+    stages = entry_points(spirv)
+    names = sorted(((name, STAGES[stage]) for name, stage in stages if stage in STAGES), key=lambda one: one[1] != "compute")
+    found = next((one for one in names if wanted in (None, one[0])), None)
+    if found is None:
+        known = ", ".join(f"'{name}' ({enumerant_text(ExecutionModel, stage)})" for name, stage in stages) or "none"
+        lacks = "no entry point that can run" if wanted is None else f"no entry point '{wanted}' that can run"
+        raise JobError(f"{path}: the module has {lacks}: for compute, fragments, vertices or ray generation; its entry points: {known}")
+    return found
+
+
+def _run(options: argparse.Namespace, job: Job, choice: Choice | None, profile: str) -> int:
+    if options.no_examine and (choice is None or options.against):
         raise CtsError("--no-examine leaves out the embedded device, which --device embedded and --against embedded need")
     size = job.kernel.required_subgroup_size or (None if choice is None else choice.description.subgroup_size)
-    profile = (profile if is_embedded else "") or DEFAULT_PROFILE
     examined = None if options.no_examine else examine(job, profile, size, options.steps)
     left = [] if choice is None else [_on_device(choice, options, job, examined)]
+    found = examined is not None and examined.observations
+    statements = rule_statements(find_root(Path(__file__).parent)) if found else {}
     if options.json:
-        print_json(document(examined, left))
+        print_json(document(examined, left, statements))
     else:
-        for line in examined_lines(examined) if examined is not None else ():
+        for line in examined_lines(examined, statements) if examined is not None else ():
             print(line)
         for one in left:
             for line in left_lines(one):

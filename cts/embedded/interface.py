@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from cts.embedded.diagnostics import Malformed, NotSupported, NotValidSpirv, Unsupported, Violation, reading
 from cts.embedded.instructions.registry import handlers
@@ -15,6 +17,7 @@ from cts.embedded.types.spirv_types import Array, Bool, ImageType, Number, Sampl
 from generators.kernel import Kernel, Specialization
 from generators.spirv.enumerants import Decoration, ExecutionModel, Op, StorageClass
 from generators.spirv.reader import HEADER_WORDS, read_instructions, read_string
+from generators.stages import Stage
 from generators.types import SCALAR_TYPES, ComponentType
 
 _BUFFERS = (StorageClass.StorageBuffer, StorageClass.Uniform, StorageClass.UniformConstant)
@@ -75,8 +78,19 @@ class Interface:
     constants: tuple[Constant, ...]
 
 
-def entry_points(spirv: bytes) -> tuple[str, ...]:
-    """Return the names of a module's entry points for compute.
+STAGES: Mapping[int, Stage] = MappingProxyType(
+    {
+        ExecutionModel.GLCompute: "compute",
+        ExecutionModel.Fragment: "fragment",
+        ExecutionModel.Vertex: "vertex",
+        ExecutionModel.RayGenerationKHR: "raygen",
+    }
+)
+"""The stages that can run, by their execution models."""
+
+
+def entry_points(spirv: bytes) -> tuple[tuple[str, int], ...]:
+    """Return the names of a module's entry points, with the number of each one's execution model.
 
     Raises:
         NotValidSpirv: ``spirv`` is not a module.
@@ -84,7 +98,7 @@ def entry_points(spirv: bytes) -> tuple[str, ...]:
     """
     with reading():
         words = [instruction.operands for instruction in read_instructions(spirv) if instruction.op is Op.EntryPoint]
-        return tuple(read_string(operands[2:])[0] for operands in words if operands[0] == ExecutionModel.GLCompute)
+        return tuple((read_string(operands[2:])[0], operands[0]) for operands in words)
 
 
 def read_interface(spirv: bytes, entry_point: str, specialization: tuple[Specialization, ...] = ()) -> Interface:

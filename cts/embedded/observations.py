@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ class Severity(enum.StrEnum):
     UNDEFINED = "undefined behaviour"
     RULE = "broken rule of Vulkan"
     ROBUSTNESS = "relies on robustness"
-    POSITION = "position of this suite"
+    POSITION = "unspecified, and refused by a position of this suite"
 
 
 _POSITION = "F-"
@@ -53,12 +53,14 @@ class Observation:
     Attributes:
         severity, rule: see Severity and ``Violation``.
         text: what happened the first time, in one line.
-        index: number of the instruction in the module, from 0.
+        index: number of the instruction in the module, from 0; -1 if it is about no single instruction.
         instruction: disassembly of the instruction.
         source: the instruction's source line; None if the module does not state it.
         workgroup: where it happened first; None before any workgroup ran.
         invocation: the first one in that workgroup; None if it is not about single invocations.
         count: how often it happened: once for each execution by a workgroup.
+        cause: what observations of the same rule have in common if one mistake causes them all, such as the memory or the place that an
+            undefined value comes from. Without it, that is the source line, else the text.
     """
 
     severity: Severity
@@ -70,6 +72,15 @@ class Observation:
     workgroup: tuple[int, int, int] | None = None
     invocation: int | None = None
     count: int = 1
+    cause: str = ""
+
+
+def by_cause(observations: Iterable[Observation]) -> tuple[tuple[Observation, ...], ...]:
+    """Return observations in groups that have one cause, each group and the groups in the order of ``observations``."""
+    groups: dict[tuple[Severity, str, str | SourceLine], list[Observation]] = {}
+    for one in observations:
+        groups.setdefault((one.severity, one.rule, one.cause or one.source or one.text), []).append(one)
+    return tuple(map(tuple, groups.values()))
 
 
 class Observations:

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from cts.devices.device import DeviceFailure, OutOfMemory, Step, UndefinedBehaviour
+from cts.devices.device import DeviceFailure, DeviceTimeout, OutOfMemory, Step, UndefinedBehaviour
 from cts.embedded.diagnostics import (
     Malformed,
     NotSupported,
@@ -23,9 +23,10 @@ from cts.embedded.faults import replaceable
 from cts.embedded.instructions.control_flow import prepare_functions
 from cts.embedded.instructions.invocations.built_ins import built_in, check_built_in, check_drawn_built_in, drawn_built_in
 from cts.embedded.machine.pointers import BytePointer, Cell, CellPointer, DescriptorArray, ImagePlace
-from cts.embedded.memory.memory import Memory, OpaqueMemory, stray_writes
+from cts.embedded.memory.memory import Memory, stray_writes
 from cts.embedded.module.declarations import declare
 from cts.embedded.module.module import Variable
+from cts.embedded.module.source_lines import source_line
 from cts.embedded.module.translation import Handler, Translation
 from cts.embedded.observations import static_severity
 from cts.embedded.rules import CHECKS, RULES
@@ -139,8 +140,12 @@ class Pipeline:
         try:
             with np.errstate(all="ignore"):
                 return self._run(dispatch)
-        except (Violation, UndefinedUse, Unsupported) as error:
+        except (Malformed, Violation, UndefinedUse, Unsupported) as error:
             raise _explained(self._translation, machine.index, error) from error
+        except DeviceTimeout as error:
+            line = source_line(self._translation, machine.index)
+            place = instruction_text(self.kernel.spirv, machine.index) if line is None else f"{line}: {line.text}"
+            raise DeviceTimeout(f"{error}; the last one was at {place}", step=Step.DISPATCH, spent=False) from error
 
     def _run(self, dispatch: Dispatch) -> Outcome:
         translation, machine = self._translation, self._translation.machine
@@ -197,8 +202,8 @@ class Pipeline:
                 space.add(memory)
             if slot.address_offset is not None:
                 _put(push_constants, slot.address_offset, memory.base, 8)
-            if memory.opaque is not None and memory.opaque.slot.pitch_offset is not None:
-                _put(push_constants, memory.opaque.slot.pitch_offset, memory.opaque.pitch, 4)
+            if slot.opaque is not None and slot.opaque.pitch_offset is not None:
+                _put(push_constants, slot.opaque.pitch_offset, self._settings.matrix_layouts.pitch(slot.opaque), 4)
             if slot.addresses:
                 memory.data = memory.data.copy()
             for at, name in slot.addresses:
@@ -226,7 +231,8 @@ class Pipeline:
             choices=self._choices,
         )
         if opaque is not None:
-            memory.opaque = OpaqueMemory(opaque, layouts.pitch(opaque))
+            memory.matrices = layouts.held(opaque, slot.name)
+        memory.hold(slot.matrices)
         return memory
 
     def _bind(self, memories: Sequence[Memory], push_constants: np.ndarray) -> None:
@@ -304,7 +310,7 @@ def _put(data: np.ndarray, at: int, number: int, size: int) -> None:
 
 def _explained(translation: Translation, index: int, error: Exception) -> DeviceFailure:
     instruction, name, word = "the module", "", HEADER_WORDS
-    if translation.instructions:
+    if index >= 0:
         at = translation.instructions[index]
         instruction, name, word = instruction_text(translation.kernel.spirv, index), f"Op{at.op.name}", at.position
     if isinstance(error, Exhausted):

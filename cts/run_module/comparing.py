@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts.run_module.job import Expectation, Tolerance
+from cts.run_module.job import Expectation
+from cts.run_module.values import Tolerance
 from generators.types import ComponentType
 
 

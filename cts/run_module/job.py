@@ -4,55 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import numpy as np
 import yaml
 
 from cts.embedded.interface import Binding, Interface
-from generators.bounded_files import Unreadable, read_bytes, read_text
-from generators.errors import CtsError
+from cts.run_module.matrices import Matrix, MatrixJob, make_matrices
+from cts.run_module.values import (
+    MOST_BYTES,
+    Count,
+    Figure,
+    Given,
+    JobError,
+    Positive,
+    Tolerance,
+    array_of,
+    component_named,
+    numbers_of,
+)
+from generators.bounded_files import Unreadable, read_text
 from generators.images import AddressMode, Filter, ImageSlot, format_named
 from generators.kernel import BufferSlot, Dispatch, Kernel, Specialization
-from generators.types import SCALAR_TYPES, ComponentType
+from generators.stages import Draw, Stage
+from generators.types import ComponentType
 
-_MOST_BYTES = 1 << 30
 _MOST_JOB_BYTES = 1 << 26
-_Count = Annotated[int, msgspec.Meta(ge=0)]
-_Positive = Annotated[int, msgspec.Meta(ge=1)]
-_Number = int | float
-
-
-class JobError(CtsError):
-    """A job cannot be read, or does not fit its module; the message says what to change."""
-
-
-class Values(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Numbers that a rule makes: exactly one of ``fill``, ``range`` (start and step), ``random`` (a seed) and ``file``."""
-
-    count: _Count | None = None
-    fill: _Number | None = None
-    range: tuple[_Number, _Number] | None = None
-    random: int | None = None
-    low: _Number = -1
-    high: _Number = 1
-    file: str | None = None
-
-
-class Tolerance(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """How far a number may be from the expected one: ``absolute`` plus ``relative`` times the expected one's magnitude."""
-
-    absolute: float = 0.0
-    relative: float = 0.0
 
 
 class ImageJob(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """An image, or a sampler. See docs/run_module.md."""
 
     format: str = "rgba32f"
-    size: list[_Count] = []
+    size: list[Count] = []
     filter: Filter = "nearest"
     address: AddressMode = "clamp_to_edge"
 
@@ -61,35 +48,41 @@ class BufferJob(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """One buffer. See docs/run_module.md."""
 
     type: str | None = None
-    binding: _Count | None = None
-    set: _Count = 0
-    element: _Count = 0
+    binding: Count | None = None
+    set: Count = 0
+    element: Count = 0
     image: ImageJob | None = None
-    data: list[_Number] | Values | None = None
-    bytes: _Count | None = None
+    data: Given | None = None
+    bytes: Count | None = None
     written: bool | None = None
-    expected: list[_Number] | Values | None = None
+    expected: Given | None = None
     tolerance: Tolerance = Tolerance()
     addresses: dict[int, str] = {}
+    matrices: dict[str, MatrixJob] = {}
+    offsets: dict[int, str] = {}
 
 
 class PushConstant(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Numbers, or the address of a buffer, at byte ``at`` of the push constants; without ``at``, directly after the previous entry."""
+    """Numbers, the address of a buffer or the offset of a matrix, at byte ``at`` of the push constants; without ``at``, directly after the
+    previous entry."""
 
-    at: _Count | None = None
+    at: Count | None = None
     type: str = "u32"
-    data: list[_Number] | None = None
+    data: list[Figure] | None = None
     address_of: str | None = None
+    offset_of: str | None = None
 
 
 class JobDocument(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The file."""
 
     entry_point: str | None = None
-    workgroups: tuple[_Positive, _Positive, _Positive] = (1, 1, 1)
-    subgroup_size: _Positive | None = None
+    workgroups: tuple[Positive, Positive, Positive] = (1, 1, 1)
+    draw: tuple[Positive, Positive] | None = None
+    subgroup_size: Positive | None = None
+    full_subgroups: bool | None = None
     robust: bool = False
-    specialization: dict[int, _Number | bool] = {}
+    specialization: dict[int, Figure | bool] = {}
     push_constants: list[PushConstant] = []
     buffers: dict[str, BufferJob] = {}
 
@@ -104,14 +97,26 @@ class Expectation:
 
 
 @dataclass(frozen=True)
+class Offset:
+    """A place where the module finds the offset of a matrix: ``bytes`` from byte ``at`` of a buffer, or of the push constants if None."""
+
+    buffer: str | None
+    at: int
+    bytes: int
+    matrix: str
+
+
+@dataclass(frozen=True)
 class Job:
     """A module, its data, and its expected results.
 
     Attributes:
-        kernel, dispatch: the module and its dispatch, for a device.
-        components: name of a buffer -> its type, for reports.
-        tolerances: name of a buffer -> its tolerance.
-        expected: name of a buffer -> its expected contents.
+        kernel, dispatch: the module and its dispatch, for a device without the contents of matrices.
+        components: name of a buffer or a matrix -> its type, for reports.
+        tolerances: name of a buffer or a matrix -> its tolerance.
+        expected: name of a buffer or a matrix -> its expected contents.
+        matrices: name of a buffer -> its matrices, if it has any.
+        offsets: where the module finds their offsets.
     """
 
     kernel: Kernel
@@ -119,6 +124,8 @@ class Job:
     components: Mapping[str, ComponentType]
     tolerances: Mapping[str, Tolerance]
     expected: Mapping[str, Expectation]
+    matrices: Mapping[str, tuple[Matrix, ...]]
+    offsets: tuple[Offset, ...]
 
 
 def read_document(path: Path) -> JobDocument:
@@ -139,7 +146,7 @@ def read_document(path: Path) -> JobDocument:
         raise JobError(f"{path}: {error}; 'cts run-module SHADER.spv --template' writes a job with every key") from error
 
 
-def make_job(spirv: bytes, document: JobDocument, interface: Interface, folder: Path) -> Job:
+def make_job(spirv: bytes, document: JobDocument, interface: Interface, folder: Path, stage: Stage = "compute") -> Job:
     """Return the job that a document describes for a module.
 
     Args:
@@ -147,6 +154,7 @@ def make_job(spirv: bytes, document: JobDocument, interface: Interface, folder: 
         document: the document.
         interface: the interface of the module.
         folder: the folder of the files that the document names.
+        stage: the stage of the entry point.
 
     Raises:
         JobError: the document does not fit the module.
@@ -167,7 +175,7 @@ def make_job(spirv: bytes, document: JobDocument, interface: Interface, folder: 
     if unbound:
         named = ", ".join(f"'{one.name}' (set {one.descriptor_set}, binding {one.binding})" for one in unbound)
         raise JobError(f"the job has no buffer for {named}; 'cts run-module SHADER.spv --template' writes one for each")
-    push, addresses = _push_constants(document, interface)
+    push, addresses, offsets = _push_constants(document, interface)
     slots, contents = [], []
     for name, buffer in document.buffers.items():
         data = _contents(name, buffer, folder)
@@ -182,20 +190,47 @@ def make_job(spirv: bytes, document: JobDocument, interface: Interface, folder: 
         push_constant_bytes=len(push),
         entry_point=interface.entry_point,
         required_subgroup_size=document.subgroup_size,
+        full_subgroups=document.full_subgroups,
+        draw=_draw(document, stage),
         robust=document.robust,
     )
     components = {name: _type(name, buffer) for name, buffer in document.buffers.items()}
     expected = {}
     for name, buffer in document.buffers.items():
         if buffer.expected is not None:
-            numbers = _numbers(buffer.expected, components[name], None, folder, f"buffer '{name}': expected")
+            numbers = numbers_of(buffer.expected, components[name], None, folder, f"buffer '{name}': expected")
             expected[name] = Expectation(components[name], numbers, buffer.tolerance)
     for name, one in expected.items():
         size = next(slot.bytes for slot in slots if slot.name == name)
         if one.elements.nbytes > size:
             raise JobError(f"buffer '{name}': {one.elements.nbytes} bytes are expected, but the buffer has {size}")
     tolerances = {name: buffer.tolerance for name, buffer in document.buffers.items()}
-    return Job(kernel, Dispatch(push, tuple(contents), document.workgroups), components, tolerances, expected)
+    matrices = {
+        name: make_matrices(name, buffer.matrices, components[name], folder) for name, buffer in document.buffers.items() if buffer.matrices
+    }
+    for matrix in chain.from_iterable(matrices.values()):
+        component = matrix.form.component
+        components[matrix.name], tolerances[matrix.name] = component, matrix.tolerance
+        if matrix.expected is not None:
+            numbers = matrix.expected.reshape(-1).view(component.dtype if component.is_float else component.bits_dtype)
+            expected[matrix.name] = Expectation(component, numbers, matrix.tolerance)
+    for name, buffer in document.buffers.items():
+        where = f"buffer '{name}': offsets"
+        offsets += [Offset(name, at, 4, _need_matrix(document, told, where)) for at, told in buffer.offsets.items()]
+    dispatch = Dispatch(push, tuple(contents), document.workgroups)
+    return Job(kernel, dispatch, components, tolerances, expected, matrices, tuple(offsets))
+
+
+def _draw(document: JobDocument, stage: Stage) -> Draw | None:
+    if stage == "compute":
+        if document.draw is not None:
+            raise JobError("draw: the entry point is for compute; give it workgroups")
+        return None
+    if document.draw is None or document.workgroups != (1, 1, 1):
+        raise JobError(f"the entry point is for the stage {stage}; give it 'draw: [WIDTH, HEIGHT]' and no workgroups")
+    if stage != "fragment" and document.draw[1] != 1:
+        raise JobError(f"draw: a height of {document.draw[1]} in the stage {stage}; it must be 1")
+    return Draw(stage, *document.draw)
 
 
 def _slot(name: str, buffer: BufferJob, size: int, binding: Binding | None, addresses: Mapping[str, int]) -> BufferSlot:
@@ -225,8 +260,8 @@ def _image(name: str, buffer: BufferJob) -> ImageSlot | None:
         raise JobError(f"{where}: a size in {len(given.size)} dimensions; at most 3")
     x, y, z = (*given.size, *[1] * (3 - len(given.size))) if given.size else (0, 0, 0)
     slot = ImageSlot(found, (x, y, z), given.filter, given.address)
-    if slot.bytes > _MOST_BYTES:
-        raise JobError(f"{where}: {slot.bytes:,} bytes; at most {_MOST_BYTES:,}")
+    if slot.bytes > MOST_BYTES:
+        raise JobError(f"{where}: {slot.bytes:,} bytes; at most {MOST_BYTES:,}")
     return slot
 
 
@@ -235,18 +270,19 @@ def _need_buffer(document: JobDocument, name: str, where: str) -> None:
         raise JobError(f"{where}: there is no buffer '{name}'; the job has {', '.join(document.buffers) or 'none'}")
 
 
+def _need_matrix(document: JobDocument, name: str, where: str) -> str:
+    known = [f"{buffer}.{matrix}" for buffer, one in document.buffers.items() for matrix in one.matrices]
+    if name not in known:
+        raise JobError(f"{where}: there is no matrix '{name}'; the job has {', '.join(known) or 'none'}")
+    return name
+
+
 def _type(name: str, buffer: BufferJob) -> ComponentType:
     """Return the type of a buffer's numbers: the job's, else that of an image's channels, else u32."""
     image = _image(name, buffer)
     if buffer.type is None and image is not None:
         return image.format.component
-    return _component(buffer.type or "u32", f"buffer '{name}'")
-
-
-def _component(name: str, where: str) -> ComponentType:
-    if name not in SCALAR_TYPES:
-        raise JobError(f"{where}: no type '{name}'; one of {', '.join(SCALAR_TYPES)}")
-    return SCALAR_TYPES[name]
+    return component_named(buffer.type or "u32", f"buffer '{name}'")
 
 
 def _bits(component: ComponentType, value: Any) -> int:
@@ -268,72 +304,31 @@ def _specialization(document: JobDocument, interface: Interface) -> tuple[Specia
     return tuple(found)
 
 
-def _push_constants(document: JobDocument, interface: Interface) -> tuple[bytes, dict[str, int]]:
-    """Return the bytes of the push constants, and the offsets at which addresses of buffers go."""
+def _push_constants(document: JobDocument, interface: Interface) -> tuple[bytes, dict[str, int], list[Offset]]:
+    """Return the bytes of the push constants, where addresses of buffers go in them, and where offsets of matrices do."""
     block = bytearray(interface.push_constant_bytes)
     addresses: dict[str, int] = {}
+    offsets: list[Offset] = []
     end = 0
     for number, one in enumerate(document.push_constants):
         where = f"push_constants[{number}]"
         at = end if one.at is None else one.at
-        if (one.data is None) == (one.address_of is None):
-            raise JobError(f"{where}: needs either data or address_of")
-        if one.address_of is not None:
+        if sum(given is not None for given in (one.data, one.address_of, one.offset_of)) != 1:
+            raise JobError(f"{where}: needs exactly one of data, address_of and offset_of")
+        if one.offset_of is not None:
+            data = bytes(component_named(one.type, where).bytes)
+            offsets.append(Offset(None, at, len(data), _need_matrix(document, one.offset_of, where)))
+        elif one.address_of is not None:
             _need_buffer(document, one.address_of, where)
             addresses[one.address_of] = at
             data = bytes(8)
         else:
-            data = _array(one.data or [], _component(one.type, where), where).tobytes()
+            data = array_of(one.data or [], component_named(one.type, where), where).tobytes()
         end = at + len(data)
         if end > len(block):
             raise JobError(f"{where}: bytes {at} to {end - 1}, but the module has {len(block)} bytes of push constants")
         block[at:end] = data
-    return bytes(block), addresses
-
-
-def _array(values: list[_Number], component: ComponentType, where: str) -> np.ndarray:
-    try:
-        if component.is_float:
-            return np.array(values, np.float64).astype(component.dtype)
-        return np.array([int(value) % (1 << component.bits) for value in values], component.bits_dtype)
-    except (ValueError, OverflowError, TypeError) as error:
-        raise JobError(f"{where}: not numbers of {component}: {error}") from error
-
-
-def _numbers(given: list[_Number] | Values, component: ComponentType, size: int | None, folder: Path, where: str) -> np.ndarray:
-    """Return numbers from a list or a rule; if the rule has no count, ``size`` bytes of them."""
-    if isinstance(given, list):
-        return _array(given, component, where)
-    rules = [name for name in ("fill", "range", "random", "file") if getattr(given, name) is not None]
-    if len(rules) != 1:
-        raise JobError(f"{where}: needs exactly one of fill, range, random and file, not {' and '.join(rules) or 'none'}")
-    if given.file is not None:
-        return _from_file(folder / given.file, component, where)
-    count = given.count if given.count is not None else None if size is None else size // component.bytes
-    if count is None:
-        raise JobError(f"{where}: needs a count, or bytes of the buffer")
-    if count * component.bytes > _MOST_BYTES:
-        raise JobError(f"{where}: {count * component.bytes:,} bytes; at most {_MOST_BYTES:,}")
-    if given.fill is not None:
-        return np.broadcast_to(_array([given.fill], component, where), count)
-    if given.range is not None:
-        start, step = given.range
-        return _array([start + step * i for i in range(count)], component, where)
-    generator = np.random.default_rng(given.random)
-    if component.is_float:
-        return generator.uniform(given.low, given.high, count).astype(component.dtype)
-    found = generator.integers(int(given.low), int(given.high), count, endpoint=True)
-    return found.astype(np.int64).view(np.uint64).astype(component.bits_dtype)
-
-
-def _from_file(path: Path, component: ComponentType, where: str) -> np.ndarray:
-    try:
-        raw = read_bytes(path, _MOST_BYTES)
-    except Unreadable as error:
-        raise JobError(f"{where}: {path}: {error}") from error
-    if len(raw) % component.bytes:
-        raise JobError(f"{where}: {path} has {len(raw)} bytes, not a multiple of the {component.bytes} of {component}")
-    return np.frombuffer(raw, component.dtype if component.is_float else component.bits_dtype)
+    return bytes(block), addresses, offsets
 
 
 def _contents(name: str, buffer: BufferJob, folder: Path) -> np.ndarray:
@@ -341,17 +336,24 @@ def _contents(name: str, buffer: BufferJob, folder: Path) -> np.ndarray:
     where = f"buffer '{name}'"
     component, image = _type(name, buffer), _image(name, buffer)
     given = buffer.bytes if image is None else image.bytes
+    if buffer.matrices and (buffer.data is not None or buffer.expected is not None or buffer.addresses or image is not None):
+        raise JobError(
+            f"{where}: has matrices, so it has no data, expected, addresses or image of its own; a vector is a matrix with one row"
+        )
     if buffer.data is None and given is None:
-        raise JobError(f"{where}: needs data, bytes, or both")
+        if buffer.matrices:
+            return np.zeros(0, np.uint8)
+        raise JobError(f"{where}: needs data, bytes, matrices, or data and bytes")
     data = np.zeros(0, np.uint8)
     if buffer.data is not None:
-        data = np.ascontiguousarray(_numbers(buffer.data, component, given, folder, f"{where}: data")).view(np.uint8).ravel()
+        data = np.ascontiguousarray(numbers_of(buffer.data, component, given, folder, f"{where}: data")).view(np.uint8).ravel()
     size = data.size if given is None else given
-    if size > _MOST_BYTES:
-        raise JobError(f"{where}: {size:,} bytes; at most {_MOST_BYTES:,}")
+    if size > MOST_BYTES:
+        raise JobError(f"{where}: {size:,} bytes; at most {MOST_BYTES:,}")
     if data.size > size:
         raise JobError(f"{where}: {data.size} bytes of data, but the buffer has {size}")
-    for at in buffer.addresses:
-        if not 0 <= at <= size - 8:
-            raise JobError(f"{where}: an address at byte {at}, but the buffer has {size} bytes")
+    for places, width, what in ((buffer.addresses, 8, "address"), (buffer.offsets, 4, "offset")):
+        lost = next((at for at in places if not 0 <= at <= size - width), None)
+        if lost is not None:
+            raise JobError(f"{where}: an {what} at byte {lost}, but the buffer has {size} bytes")
     return np.concatenate([data, np.zeros(size - data.size, np.uint8)])

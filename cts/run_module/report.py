@@ -2,32 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from cts.embedded.observations import Observation
+from cts.embedded.observations import Observation, by_cause
 from cts.run_module.comparing import Difference
 from cts.run_module.running import Examined, Left
+from cts.run_module.validity import Invalid
+from generators.casebook.requirements import load_requirements
 
 
-def observation_lines(one: Observation) -> Iterator[str]:
-    """Yield an observation in words."""
+def rule_statements(root: Path) -> dict[str, str]:
+    """Return what each requirement of the suite in ``root`` says, by its id."""
+    return {id_: one.text for id_, one in load_requirements(root).items()}
+
+
+def invalid_lines(invalid: Invalid) -> Iterator[str]:
+    """Yield why a module is invalid."""
+    first, *rest = invalid.text.splitlines() or [""]
+    yield f"invalid module: {first}" + (f" [{invalid.rule}]" if invalid.rule else "")
+    yield from (f"  {line.strip()}" for line in rest if line.strip())
+    where = f" for {invalid.target}" if invalid.target else ""
+    yield f"  says {invalid.validator}{where}, so nothing was run; correct the module first"
+
+
+_MOST_PLACES = 4
+"""The most further places of one cause that are listed."""
+
+
+def cause_lines(group: Sequence[Observation], statement: str = "") -> Iterator[str]:
+    """Yield observations that have one cause: the first one in words, its rule, how often they happened, and where else."""
+    one = group[0]
     yield f"{one.severity}: {one.text} [{one.rule}]"
+    if statement:
+        yield f"  rule: {statement}"
     if one.source is not None:
         yield f"  at {one.source}" + (f": {one.source.text}" if one.source.text else "")
-    yield f"  in {one.instruction}"
+    if one.instruction:
+        yield f"  in {one.instruction}"
+    told = []
     if one.workgroup is not None:
         who = "" if one.invocation is None else f"invocation {one.invocation} of "
-        times = "" if one.count == 1 else f"; {one.count} times in all"
-        yield f"  first by {who}workgroup ({', '.join(map(str, one.workgroup))}){times}"
+        told.append(f"first by {who}workgroup ({', '.join(map(str, one.workgroup))})")
+    count = sum(each.count for each in group)
+    if count > 1:
+        told.append(f"{count} times in all" + (f", in {len(group)} instructions" if len(group) > 1 else ""))
+    if told:
+        yield "  " + "; ".join(told)
+    others = [place for place in dict.fromkeys(map(_place, group)) if place != _place(one)]
+    if others:
+        more = f" and {len(others) - _MOST_PLACES} more" if len(others) > _MOST_PLACES else ""
+        yield f"  also {'in' if one.source is None else 'at'} {', '.join(others[:_MOST_PLACES])}{more}"
 
 
-def examined_lines(examined: Examined) -> Iterator[str]:
-    """Yield the findings of the embedded device."""
+def _place(one: Observation) -> str:
+    return one.instruction if one.source is None else str(one.source)
+
+
+def examined_lines(examined: Examined, statements: Mapping[str, str]) -> Iterator[str]:
+    """Yield the findings of the embedded device. ``statements``: id of a rule -> what it says, which is told once."""
+    told: set[str] = set()
     if not examined.observations:
         yield "embedded device: no undefined behaviour and no broken rule" + (" up to where it stopped" if examined.left.stopped else "")
-    for one in examined.observations:
-        yield from observation_lines(one)
+    for group in by_cause(examined.observations):
+        rule = group[0].rule
+        yield from cause_lines(group, "" if rule in told else statements.get(rule, ""))
+        told.add(rule)
     yield from left_lines(examined.left)
 
 
@@ -40,7 +82,11 @@ def left_lines(left: Left) -> Iterator[str]:
         yield from (f"{left.device}: {_difference(one, what)}" for one in differences)
     yield from (f"{left.device}: {one}" for one in left.stray)
     if not left.is_wrong:
-        yield f"{left.device}: ran; every checked element is correct"
+        yield f"{left.device}: ran; " + _checked(left.checked)
+
+
+def _checked(count: int) -> str:
+    return f"all {count} checked elements are correct" if count else "nothing was checked: the job has no 'expected'"
 
 
 def _difference(one: Difference, what: str) -> str:
@@ -48,15 +94,20 @@ def _difference(one: Difference, what: str) -> str:
     return f"'{one.buffer}' differs from {what} in {one.count} of {one.of} elements; {first}"
 
 
-def document(examined: Examined | None, left: Iterable[Left]) -> dict[str, Any]:
-    """Return all findings as one object."""
-    observations = () if examined is None else examined.observations
+def document(
+    examined: Examined | None, left: Iterable[Left], statements: Mapping[str, str], invalid: Invalid | None = None
+) -> dict[str, Any]:
+    """Return all findings as one object; see ``examined_lines``."""
+    groups = () if examined is None else by_cause(examined.observations)
     runs = ([] if examined is None else [examined.left]) + list(left)
     return {
+        "invalid_module": None if invalid is None else asdict(invalid),
         "observations": [
             {
+                "cause": cause,
                 "severity": one.severity.name.lower(),
                 "rule": one.rule,
+                "statement": statements.get(one.rule),
                 "text": one.text,
                 "instruction": one.instruction,
                 "index": one.index,
@@ -65,12 +116,14 @@ def document(examined: Examined | None, left: Iterable[Left]) -> dict[str, Any]:
                 "invocation": one.invocation,
                 "count": one.count,
             }
-            for one in observations
+            for cause, group in enumerate(groups)
+            for one in group
         ],
         "runs": [
             {
                 "device": one.device,
                 "stopped": one.stopped or None,
+                "checked": one.checked,
                 "differences": [_record(difference) for difference in one.differences],
                 "against_embedded": [_record(difference) for difference in one.against],
                 "stray": list(one.stray),

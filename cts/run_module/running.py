@@ -14,10 +14,14 @@ from cts.embedded.profile import load_profile
 from cts.embedded.types.limits import Limits
 from cts.run_module.comparing import Difference, compare
 from cts.run_module.job import Expectation, Job
+from cts.run_module.placing import lacking, place, taken_out
 from generators.errors import GeneratorError
 
 WRONG = frozenset({Severity.UNDEFINED, Severity.RULE})
 """Severities that count as mistakes of the module."""
+
+_MOST_BYTES = 1 << 30
+"""The most bytes that the values of a module may take on the embedded device."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class Left:
         differences: buffers that differ from the job's expected contents.
         against: buffers that differ from the results of the embedded device.
         stray: writes to places that the module may not write to, in words.
+        checked: how many elements were compared with the job's expected contents or with the embedded device.
     """
 
     device: str
@@ -39,6 +44,7 @@ class Left:
     differences: tuple[Difference, ...] = ()
     against: tuple[Difference, ...] = ()
     stray: tuple[str, ...] = ()
+    checked: int = 0
 
     @property
     def is_wrong(self) -> bool:
@@ -72,7 +78,7 @@ def examine(job: Job, profile: str, subgroup_size: int | None, steps: int) -> Ex
     if subgroup_size is not None:
         description = replace(description, subgroup_size=subgroup_size)
     observations = Observations()
-    limits = replace(Limits(memory=1 << 31), steps=steps)
+    limits = Limits(steps=steps, memory=_MOST_BYTES)
     device = EmbeddedDevice(description, limits=limits, observations=observations)
     left = run_on(device, job, "embedded", expect_stops=True)
     return Examined(observations.all(), left)
@@ -83,28 +89,33 @@ def run_on(device: Device, job: Job, name: str, expect_stops: bool = False) -> L
     if not expect_stops and any(slot.image is not None for slot in job.kernel.buffers):
         return Left(name, None, "not supported: images; only the embedded device has them")
     try:
-        reason = None if expect_stops else device.missing(job.kernel)
+        reason = lacking(job, device.description) or (None if expect_stops else device.missing(job.kernel))
         if reason is not None:
             return Left(name, None, f"not supported: {reason.text}")
     except GeneratorError:
         # The device may support the capability, although this suite does not know its needs.
         pass
     try:
-        (outcome,) = device.run(job.kernel, [job.dispatch])
+        placed = place(job, device)
+        (outcome,) = device.run(placed.kernel, [placed.dispatch])
+        outputs, beside = taken_out(job, placed, device, outcome.outputs)
     except UndefinedBehaviour as failure:
         return Left(name, None, str(failure))
     except DeviceFailure as failure:
         return Left(name, None, f"{failure.verdict}: {failure}")
-    found = (compare(buffer, outcome.outputs[buffer], wanted) for buffer, wanted in job.expected.items() if buffer in outcome.outputs)
+    expected = {buffer: wanted for buffer, wanted in job.expected.items() if buffer in outputs}
+    found = (compare(buffer, outputs[buffer], wanted) for buffer, wanted in expected.items())
+    checked = sum(wanted.elements.size for wanted in expected.values())
     stray = () if expect_stops else tuple(f"{s.count} bytes written {s.where} '{s.buffer}', from byte {s.offset}" for s in outcome.stray)
-    return Left(name, outcome.outputs, differences=tuple(one for one in found if one is not None), stray=stray)
+    differences = tuple(one for one in found if one is not None)
+    return Left(name, outputs, differences=differences, stray=(*beside, *stray), checked=checked)
 
 
 def against(left: Left, reference: Left, job: Job) -> Left:
     """Return the results of a device with their differences from the results of the embedded device."""
     if left.outputs is None or reference.outputs is None:
         return left
-    found = []
+    found, checked = [], left.checked
     for name, reference_bytes in reference.outputs.items():
         wanted, got = reference_bytes.copy(), left.outputs[name].copy()
         # Each device has its own addresses.
@@ -113,7 +124,8 @@ def against(left: Left, reference: Left, job: Job) -> Left:
         component = job.components[name]
         dtype = component.dtype if component.is_float else component.bits_dtype
         whole = wanted[: wanted.size // component.bytes * component.bytes].view(dtype)
+        checked += whole.size
         difference = compare(name, got, Expectation(component, whole, job.tolerances[name]))
         if difference is not None:
             found.append(difference)
-    return replace(left, against=tuple(found))
+    return replace(left, against=tuple(found), checked=checked)

@@ -32,13 +32,17 @@ class ValidatorMissing(DeviceError):
 
 
 class SpirvVal:
-    """Runs spirv-val for the Vulkan 1.3 environment.
+    """Runs spirv-val.
+
+    Args:
+        target: the environment.
+        options: further options.
 
     Raises:
         DeviceError: spirv-val is not installed, or does not start.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, target: str = TARGET, options: tuple[str, ...] = ()) -> None:
         path = shutil.which(NAME)
         if path is None:
             raise ValidatorMissing("--device spirv-val: spirv-val is not on PATH: install SPIRV-Tools 2026.4 or newer (spirv-tools)")
@@ -53,8 +57,9 @@ class SpirvVal:
             max_workgroup_invocations=0,
             max_shared_memory=0,
             features={},
-            extra={"target_env": TARGET, "path": path},
+            extra={"target_env": target, "path": path},
         )
+        self._command = [path, "--target-env", target, *options, "-"]
 
     def validate(self, module: bytes) -> Answer:
         """Return the answer of spirv-val for ``module``.
@@ -64,9 +69,7 @@ class SpirvVal:
             DeviceTimeout: spirv-val did not finish.
         """
         try:
-            done = subprocess.run(
-                [self._path, "--target-env", TARGET, "-"], input=module, capture_output=True, check=False, timeout=SECONDS
-            )
+            done = subprocess.run(self._command, input=module, capture_output=True, check=False, timeout=SECONDS)
         except subprocess.TimeoutExpired:
             raise DeviceTimeout(f"spirv-val took longer than {SECONDS:g} s") from None
         message = (done.stdout + done.stderr).decode(errors="replace").strip()

@@ -249,4 +249,35 @@ def test_calls_that_double_with_each_function_end_after_the_limit_of_steps() -> 
 def test_a_buffer_that_no_kernel_binds_is_out_of_bounds(forbidden: Callable) -> None:
     other = "%other = OpVariable %ptr_out_block StorageBuffer"
     body = "%place = OpAccessChain %ptr_out %other %s32_0 %lane\nOpStore %place %lane\n"
-    assert "which has 0" in str(forbidden(shader(body, other)))
+    assert forbidden(shader(body, other)).rule == "KHR-MEM-02"
+
+
+def noted(body: str) -> bytes:
+    """Return a module with a non-semantic instruction ``%note`` of six words before its functions."""
+    declared = "%note = OpExtInst %void %set Degrees %s32_0"
+    return shader(body, declared, imports='%set = OpExtInstImport "GLSL.std.450"').replace(b"GLSL.std.450", b"NonSemantic.")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "%x = OpLoad %u32 %note",
+        "%p = OpAccessChain %ptr_out %output %s32_0 %lane\nOpStore %p %note",
+        "%x = OpIAdd %u32 %lane %note",
+        "%x = OpCompositeExtract %u32 %note 0",
+    ],
+)
+def test_the_id_of_something_without_a_value_is_no_operand(body: str) -> None:
+    assert isinstance(failure(noted(body)), NotValidSpirv)
+
+
+def test_an_extended_instruction_without_operands_is_refused() -> None:
+    found = words(noted(""))
+    at = found.index(6 << 16 | Op.ExtInst)
+    assert isinstance(failure(packed([*found[:at], 3 << 16 | Op.ExtInst, *found[at + 1 : at + 3], *found[at + 6 :]])), NotValidSpirv)
+
+
+def test_a_null_array_of_millions_of_elements_is_one_element(result: Callable) -> None:
+    declared = "%many = OpConstant %u32 2000000\n%array = OpTypeArray %u32 %many\n%null = OpConstantNull %array"
+    body = "%x = OpCompositeExtract %u32 %null 1999999\n" + store("%x")
+    assert result(shader(body, declared))[:4].tolist() == [0] * 4

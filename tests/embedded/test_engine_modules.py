@@ -146,7 +146,7 @@ def test_an_index_that_a_constant_guards_is_checked_where_it_is_executed(result)
 
 def test_an_index_beyond_the_end_is_refused_where_it_is_executed(forbidden) -> None:
     module, options = specialized(INTO_TABLE.replace("OpULessThan %bool %n %u32_4", "OpULessThan %bool %u32_1 %u32_4"), 9)
-    assert "index 9 is out of range: 4" in str(forbidden(module, **options))
+    assert forbidden(module, **options).rule == "SPIR-V 3.42.8 OpAccessChain"
 
 
 QUOTIENT = "%quotient = OpSpecConstantOp %u32 UDiv %u32_64 %n\n"
@@ -172,7 +172,7 @@ OpBranch %merge
 %merge = OpLabel
 %x = OpLoad %u32 %at
 """
-    assert str(forbidden(shader(body + store("%x")))).count("at byte 8") == 1
+    assert str(forbidden(shader(body + store("%x")))).count("byte 8 of ") == 1
 
 
 def test_a_function_variable_that_is_a_pointer_begins_without_a_value(result) -> None:

@@ -33,7 +33,7 @@ def test_a_load_out_of_bounds(forbidden, index) -> None:
 
 
 def test_a_store_out_of_bounds(forbidden) -> None:
-    assert "out of bounds: bytes 0 to 15 of 'output', which has 12" in str(forbidden(shader(store("%lane")), output=12))
+    assert forbidden(shader(store("%lane")), output=12).rule == "KHR-MEM-02"
 
 
 def test_without_strictness_a_store_out_of_bounds_is_dropped_and_reported() -> None:
@@ -44,12 +44,12 @@ def test_without_strictness_a_store_out_of_bounds_is_dropped_and_reported() -> N
 
 def test_an_index_outside_of_an_array_of_known_length(forbidden) -> None:
     body = "%at = OpIAdd %u32 %lane %u32_62\n%place = OpAccessChain %ptr_shared %shared %at\nOpStore %place %lane NonPrivatePointer"
-    assert "index 64 is out of range: 64 constituents" in str(forbidden(shader(body)))
+    assert forbidden(shader(body)).rule == "SPIR-V 3.42.8 OpAccessChain"
 
 
 def test_workgroup_memory_has_no_contents_at_first(forbidden) -> None:
     body = "%place = OpAccessChain %ptr_shared %shared %lane\n%old = OpLoad %u32 %place NonPrivatePointer\n" + store("%old", name="to")
-    assert "uninitialised read of 'shared'" in str(forbidden(shader(body)))
+    assert forbidden(shader(body)).rule == "SPIR-V 3.3.1 OpUndef"
 
 
 def test_a_function_variable_has_no_contents_at_first(forbidden, result) -> None:
@@ -93,7 +93,7 @@ def test_a_store_to_a_buffer_that_the_kernel_may_not_write(forbidden) -> None:
 
 def test_an_access_keeps_its_promise_of_alignment(forbidden) -> None:
     body = "%place = OpAccessChain %ptr_out %output %s32_0 %at\nOpStore %place %lane Aligned 8"
-    assert "8 bytes of alignment" in str(forbidden(shader("%at = OpIAdd %u32 %lane %u32_1\n" + body)))
+    assert forbidden(shader("%at = OpIAdd %u32 %lane %u32_1\n" + body)).rule == "SPIR-V 3.26 Aligned"
     run(shader("%at = OpIMul %u32 %lane %u32_2\n" + body))
 
 
@@ -112,7 +112,7 @@ OpDecorate %odd DescriptorSet 0
 %odd = OpVariable %ptr_odd_block StorageBuffer
 """
     body = "%place = OpAccessChain %ptr_out %odd %s32_0 %lane\nOpStore %place %lane"
-    assert "not a multiple of the scalar's 4 bytes" in str(forbidden(shader(body, declarations, decorations)))
+    assert forbidden(shader(body, declarations, decorations)).rule.endswith("scalar alignment")
 
 
 def test_the_length_of_a_runtime_array(result) -> None:

@@ -65,7 +65,7 @@ OpCooperativeMatrixStoreKHR %to %other %u32_0 %u32_4
     [
         (MULTIPLY.replace("%zeros", "%lane"), "operand C is not a cooperative matrix"),
         ("%k = OpUndef %khr_matrix\n%d = OpCooperativeMatrixMulAddNV %khr_matrix %k %k %k\n", "is a matrix of SPV_KHR_cooperative_matrix"),
-        (MULTIPLY.replace("MulAddNV", "MulAddKHR"), "operands of uses none, none, none, none"),
+        (MULTIPLY.replace("MulAddNV", "MulAddKHR"), "have the uses none, none, none, none"),
     ],
 )
 def test_operands_that_do_not_fit_are_refused(body, told, forbidden) -> None:
@@ -73,4 +73,4 @@ def test_operands_that_do_not_fit_are_refused(body, told, forbidden) -> None:
 
 
 def test_a_sum_that_leaves_the_range_is_undefined(forbidden) -> None:
-    assert "leaves the range of a 4x4 u32 matrix" in str(forbidden(module(MULTIPLY + STORE), words(*[1 << 17] * 16)))
+    assert "too large for a 4x4 u32 matrix" in str(forbidden(module(MULTIPLY + STORE), words(*[1 << 17] * 16)))

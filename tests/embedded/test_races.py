@@ -49,13 +49,13 @@ def test_a_barrier_orders_what_was_written_before_what_is_read_after(result) -> 
 )
 def test_a_hand_over_without_enough_ordering_is_a_race(forbidden, between, why) -> None:
     message = str(forbidden(hand_over(between)))
-    assert "a race: a read" in message, why
+    assert "KHR-MEM-01" in message, why
     assert "OpLoad" in message
     assert "'shared'" in message
 
 
 def test_private_accesses_are_not_ordered_by_a_barrier(forbidden) -> None:
-    assert "(private)" in str(forbidden(hand_over(barrier(), store_operands="")))
+    assert forbidden(hand_over(barrier(), store_operands="")).rule == "KHR-MEM-01"
     assert forbidden(hand_over(barrier(), load_operands="")).rule == "KHR-MEM-01"
 
 
@@ -132,15 +132,14 @@ def test_writes_after_a_memory_barrier_are_not_released(forbidden) -> None:
 
 
 def test_two_invocations_store_to_one_byte(forbidden) -> None:
-    message = str(forbidden(shader(store("%lane", "%u32_0"))))
-    assert "is written at the same time by" in message
+    assert forbidden(shader(store("%lane", "%u32_0"))).rule == "KHR-MEM-01"
     half = "%half = OpShiftRightLogical %u32 %lane %u32_1\n"
-    assert "is written at the same time by" in str(forbidden(shader(half + store("%lane", "%half"))))
+    assert forbidden(shader(half + store("%lane", "%half"))).rule == "KHR-MEM-01"
 
 
 def test_two_stores_one_after_the_other_by_different_invocations(forbidden) -> None:
     other = "%mirror = OpISub %u32 %u32_3 %lane\n"
-    assert "was written by invocation 3" in str(forbidden(shader(store("%lane") + "\n" + other + store("%lane", "%mirror", "again"))))
+    assert forbidden(shader(store("%lane") + "\n" + other + store("%lane", "%mirror", "again"))).rule == "KHR-MEM-01"
 
 
 def test_an_invocation_may_overwrite_what_it_wrote(result) -> None:
@@ -154,7 +153,7 @@ def test_a_store_to_what_another_invocation_reads(forbidden) -> None:
 %old = OpLoad %u32 %from NonPrivatePointer
 {store("%old")}
 """
-    assert "was read by" in str(forbidden(shader(body)))
+    assert forbidden(shader(body)).rule == "KHR-MEM-01"
 
 
 def test_reads_by_many_count_although_the_writer_is_one_of_them(forbidden) -> None:
@@ -169,7 +168,7 @@ OpBranchConditional %first %write %merge
 OpBranch %merge
 %merge = OpLabel
 """
-    assert "was read by" in str(forbidden(shader(body)))
+    assert forbidden(shader(body)).rule == "KHR-MEM-01"
 
 
 def test_reads_before_a_barrier_do_not_count_after_it(result) -> None:
@@ -186,7 +185,7 @@ OpStore %place %u32_4 NonPrivatePointer
 
 
 def test_workgroups_are_never_ordered(forbidden) -> None:
-    assert "of another workgroup" in str(forbidden(shader(store("%lane")), workgroups=2))
+    assert forbidden(shader(store("%lane")), workgroups=2).rule == "KHR-MEM-01"
 
 
 def test_workgroups_that_write_apart(result) -> None:
@@ -257,7 +256,7 @@ def test_an_atomic_orders_what_earlier_workgroups_wrote(result) -> None:
     ],
 )
 def test_an_atomic_that_does_not_order_workgroups(forbidden, changes, why) -> None:
-    assert "a race: a read" in str(forbidden(last_workgroup(**changes), output=52, workgroups=2)), why
+    assert forbidden(last_workgroup(**changes), output=52, workgroups=2).rule == "KHR-MEM-01", why
 
 
 CHAINED = ACQUIRE_RELEASE | UNIFORM | AVAILABLE | VISIBLE
@@ -278,7 +277,7 @@ def test_an_atomic_makes_available_and_visible_what_barriers_do_in_the_workgroup
     ],
 )
 def test_a_chain_with_a_link_missing_is_a_race(forbidden, changes, why) -> None:
-    assert "a race: a read" in str(forbidden(last_workgroup(**{"order": CHAINED, **PLAIN, **changes}), output=52, workgroups=2)), why
+    assert forbidden(last_workgroup(**{"order": CHAINED, **PLAIN, **changes}), output=52, workgroups=2).rule == "KHR-MEM-01", why
 
 
 def one_invocation(order: int = CHAINED, later: str = "", reader: int = 0) -> bytes:
@@ -324,24 +323,24 @@ OpBranch %merge
 
 def test_an_invocation_that_releases_needs_no_barrier_for_its_own_accesses(result, forbidden) -> None:
     assert result(one_invocation(), output=36, workgroups=2).tolist() == [7, 0, 0, 0, 7, 0, 0, 0, 2]
-    assert "a race: a read" in str(forbidden(one_invocation(reader=1), output=36, workgroups=2))
-    assert "a race: a read" in str(forbidden(one_invocation(ACQUIRE_RELEASE | UNIFORM), output=36, workgroups=2))
+    assert forbidden(one_invocation(reader=1), output=36, workgroups=2).rule == "KHR-MEM-01"
+    assert forbidden(one_invocation(ACQUIRE_RELEASE | UNIFORM), output=36, workgroups=2).rule == "KHR-MEM-01"
 
 
 def test_writes_after_an_invocations_release_are_not_released(forbidden) -> None:
-    assert "a race: a read" in str(forbidden(one_invocation(later="OpStore %own %u32_8 NonPrivatePointer"), output=36, workgroups=2))
+    assert forbidden(one_invocation(later="OpStore %own %u32_8 NonPrivatePointer"), output=36, workgroups=2).rule == "KHR-MEM-01"
 
 
 def test_a_relaxed_store_ends_what_was_released(forbidden) -> None:
     later = "OpAtomicStore %counter %u32_5 %u32_0 %u32_1"
-    assert "a race: a read" in str(forbidden(one_invocation(later=later), output=36, workgroups=2))
+    assert forbidden(one_invocation(later=later), output=36, workgroups=2).rule == "KHR-MEM-01"
 
 
 def test_atomics_race_with_plain_accesses_only(forbidden, result) -> None:
     atomic = "%place = OpAccessChain %ptr_out %output %s32_0 %u32_0\n%old = OpAtomicIAdd %u32 %place %u32_1 %u32_0 %u32_1\n"
     again = "%older = OpAtomicIAdd %u32 %place %u32_1 %u32_0 %u32_1\n"
     assert result(shader(atomic + again), output=16)[0] == 8
-    assert "accessed atomically" in str(forbidden(shader(atomic + "%plain = OpLoad %u32 %place")))
+    assert forbidden(shader(atomic + "%plain = OpLoad %u32 %place")).rule == "KHR-MEM-01"
 
 
 def test_a_barrier_that_not_all_reach(forbidden) -> None:
@@ -354,7 +353,7 @@ OpBranchConditional %low %wait %merge
 OpBranch %merge
 %merge = OpLabel
 """
-    assert "a barrier that 2 of 4 invocations reach" in str(forbidden(shader(body)))
+    assert forbidden(shader(body)).rule == "SPIR-V 3.42.20 OpControlBarrier"
 
 
 def test_a_subgroup_barrier_that_one_whole_subgroup_reaches(result) -> None:
@@ -473,12 +472,12 @@ def test_a_matrix_read_after_it_was_written_by_the_same_subgroup_needs_a_barrier
 
 
 def test_two_subgroups_store_one_tile(forbidden) -> None:
-    assert "was written by a matrix access" in str(forbidden(matrix_shader(tile("a", "%u32_0", "store")), INPUT, subgroups=2))
+    assert forbidden(matrix_shader(tile("a", "%u32_0", "store")), INPUT, subgroups=2).rule == "KHR-MEM-01"
 
 
 def test_two_subgroups_store_tiles_that_overlap_by_a_row(forbidden, result) -> None:
     shifted = "%at = OpIMul %u32 %subgroup %u32_{}\n" + tile("a", "%at", "store")
-    assert "of 16 bytes" in str(forbidden(matrix_shader(shifted.format(12)), INPUT, output=128, subgroups=2))
+    assert forbidden(matrix_shader(shifted.format(12)), INPUT, output=128, subgroups=2).rule == "KHR-MEM-01"
     assert result(matrix_shader(shifted.format(16)), INPUT, output=128, subgroups=2).tolist() == list(range(16)) * 2
 
 
@@ -486,7 +485,7 @@ def test_a_plain_access_next_to_a_matrix_access_in_one_subgroup(forbidden, resul
     plain = "%place = OpAccessChain %ptr_out %output %s32_0 %lane\nOpStore %place %u32_7 NonPrivatePointer\n"
     assert "OpCooperativeMatrixLoadKHR" in str(forbidden(matrix_shader(plain + tile("a", "%u32_0")), INPUT))
     assert "OpStore" in str(forbidden(matrix_shader(tile("a", "%u32_0", "store") + plain), INPUT))
-    assert "was read by" in str(forbidden(matrix_shader(tile("a", "%u32_0") + plain), INPUT))
+    assert forbidden(matrix_shader(tile("a", "%u32_0") + plain), INPUT).rule == "KHR-MEM-01"
     assert result(matrix_shader(tile("a", "%u32_0", "store") + barrier() + plain), INPUT)[:5].tolist() == [7, 7, 7, 7, 4]
 
 

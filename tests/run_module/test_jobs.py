@@ -58,8 +58,8 @@ def test_all_mistakes_of_a_run_are_reported_with_their_source_lines(capsys) -> N
 
 
 def test_a_last_workgroup_without_memory_barriers_races(capsys) -> None:
-    assert run("wrong", "last_workgroup") == 1
-    assert "of another workgroup without a barrier between [KHR-MEM-01]" in capsys.readouterr().out
+    assert run("wrong", "last_workgroup", "--json") == 1
+    assert {one["rule"] for one in json.loads(capsys.readouterr().out)["observations"]} == {"KHR-MEM-01"}
 
 
 def test_a_wrong_element_is_reported(tmp_path, capsys) -> None:
@@ -105,7 +105,7 @@ def test_images_are_distinguished_from_buffers(tmp_path, capsys) -> None:
         ("workgroups: [0, 1, 1]", "$.workgroups[0]"),
         ("specialization: {3: 4}", "no constant 3"),
         ("push_constants: [{data: [1]}]", "the module has 0 bytes of push constants"),
-        ("entry_point: other", "no entry point 'other'; it has main"),
+        ("entry_point: other", "no entry point 'other'"),
         ("{", "not YAML"),
     ],
 )

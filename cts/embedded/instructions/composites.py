@@ -9,7 +9,7 @@ from cts.embedded.instructions.arithmetic.elementwise import on_values
 from cts.embedded.instructions.registry import computes
 from cts.embedded.machine.elements import NO_ELEMENT, component_counts, element_table
 from cts.embedded.machine.machine import Run
-from cts.embedded.machine.pointers import get_component, set_component
+from cts.embedded.machine.pointers import get_component, out_of_range, set_component
 from cts.embedded.module.translation import Translation, Words
 from cts.embedded.types.shapes import is_int32, is_number
 from cts.embedded.types.spirv_types import MatrixType, Number, Type, Vector, constituent_count, constituent_type
@@ -140,10 +140,11 @@ def _extract_dynamic(translation: Translation, words: Words) -> Run:
         at, parts = signed_index(values[index], index_type), expand(values[vector], count)
         if not isinstance(at, np.ndarray):
             if not 0 <= at < count:
-                raise Violation("SPIR-V 3.42.12 OpVectorExtractDynamic", f"component {at} is out of range: {count} components")
+                raise Violation("SPIR-V 3.42.12 OpVectorExtractDynamic", f"{out_of_range(at, count)}")
             return parts[at]
-        if (machine.mask & ((at < 0) | (at >= count))).any():
-            raise Violation("SPIR-V 3.42.12 OpVectorExtractDynamic", f"a component is out of range: {count} components")
+        outside = machine.mask & ((at < 0) | (at >= count))
+        if outside.any():
+            raise Violation("SPIR-V 3.42.12 OpVectorExtractDynamic", f"{out_of_range(int(at[outside][0]), count)}")
         result = parts[0]
         for i in range(1, count):
             result = blend(element, at == i, parts[i], result)
@@ -161,9 +162,10 @@ def _insert_dynamic(translation: Translation, words: Words) -> Run:
 
     def run() -> Value:
         at, parts = signed_index(values[index], index_type), list(expand(values[vector], count))
-        inside = np.logical_and(np.greater_equal(at, 0), np.less(at, count))
-        if not np.all(inside | ~machine.mask):
-            raise Violation("SPIR-V 3.42.12 OpVectorInsertDynamic", f"a component is out of range: {count} components")
+        outside = machine.mask & ~np.logical_and(np.greater_equal(at, 0), np.less(at, count))
+        if outside.any():
+            first = int(np.broadcast_to(at, outside.shape)[outside][0])
+            raise Violation("SPIR-V 3.42.12 OpVectorInsertDynamic", f"{out_of_range(first, count)}")
         if not isinstance(at, np.ndarray):
             parts[at] = values[new]
             return tuple(parts)

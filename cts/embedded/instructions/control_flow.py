@@ -41,6 +41,7 @@ def prepare_functions(translation: Translation) -> None:
     for first, body in bodies:
         _prepare(translation, first, body)
     if translation.entry not in translation.functions:
+        translation.index = -1
         raise Violation("SPIR-V 2.4", f"no entry point '{translation.kernel.entry_point}'")
 
 
@@ -127,11 +128,12 @@ def _prepare(translation: Translation, first: int, body: list[Instruction]) -> N
             block.end, block.end_index = _ENDS[op](translation, words), number
             block = None
         elif op not in _IGNORED and not (op in EXTENDED and translation.is_non_semantic(words)):
-            run = _prepared(translation, op, words)
             size = 0
             if op in RESULT_OPS:
                 size = translation.value_bytes(words[0])
                 translation.budget.take(size, "the value", words[1])
+            run = _prepared(translation, op, words)
+            if op in RESULT_OPS:
                 type_ = translation.types[words[0]]
                 block.entries.append((words[1], run, number, type_))
                 if isinstance(type_, PointerType):

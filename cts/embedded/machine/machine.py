@@ -174,7 +174,7 @@ class Machine:
         self.values: list[Value] = [None] * bound
         self.strict = settings.strict
         self.warnings: dict[str, None] = {}
-        self.index = 0
+        self.index = -1
         self.callback = False
         self.element_accesses: ElementAccesses | None = None
         self.wide_indexing = False
@@ -218,7 +218,7 @@ class Machine:
         self.mask, self.full = self.everyone, True
         self.helpers = ~self.everyone
 
-    def forbid(self, rule: str, text: str, where: Mask | None = None, severity: Severity | None = None) -> None:
+    def forbid(self, rule: str, text: str, where: Mask | None = None, severity: Severity | None = None, cause: str = "") -> None:
         """Report undefined behaviour.
 
         Args:
@@ -226,6 +226,7 @@ class Machine:
             text: what happened.
             where: the invocations concerned; None if it is not about single ones. Ones that do not execute do not count.
             severity: None for the usual severity of the rule.
+            cause: see ``Observation``.
 
         Raises:
             Violation: the machine is strict, does not collect mistakes, and does not tolerate the rule.
@@ -233,11 +234,10 @@ class Machine:
         if self._is_quiet:
             return
         if self.observations is not None:
-            invocation = None if where is None or where.shape != self.mask.shape else first_invocation(where & self.mask)
+            invocation = None if where is None or self.callback or where.shape != self.mask.shape else first_invocation(where & self.mask)
             kind = severity or severity_of(rule)
-            self.observations.note(
-                Observation(kind, rule, text, self.index, workgroup=self.workgroup if self.is_running else None, invocation=invocation)
-            )
+            workgroup = self.workgroup if self.is_running else None
+            self.observations.note(Observation(kind, rule, text, self.index, workgroup=workgroup, invocation=invocation, cause=cause))
         elif rule in self._tolerated:
             self.warnings[f"{text} [{rule}]"] = None
         elif self.strict:
@@ -299,7 +299,7 @@ class Machine:
             active = int(by_instance[instance].sum())
             raise Violation(
                 "KHR-UNI-01",
-                f"{active} of {by_instance.shape[1]} invocations of {scope.name.lower()} {instance} execute, but all must execute together",
+                f"only {active} of {by_instance.shape[1]} invocations of {scope.name.lower()} {instance} execute this, not all together",
             )
         return None if every.all() else np.flatnonzero(every)
 
@@ -314,8 +314,11 @@ class Machine:
         by_instance = value.reshape(self.instances(scope), -1)
         first = by_instance[:, :1]
         different = by_instance != first
-        if different.any() and (different & self.mask.reshape(by_instance.shape)).any():
-            raise Violation(rule, f"{what} is not uniform within a {scope.name.lower()}")
+        different &= self.mask.reshape(by_instance.shape)
+        if different.any():
+            instance = int(np.flatnonzero(different.any(axis=1))[0])
+            some = f"{first[instance, 0]} and {by_instance[instance][different[instance]][0]}"
+            raise Violation(rule, f"{what} is not uniform within a {scope.name.lower()}: invocations have {some}")
         return first[:, 0]
 
     def call(self, function: Function, arguments: Sequence[Value]) -> Value:

@@ -150,7 +150,8 @@ class DescriptorArray:
         beyond = (np.asarray(which) < 0) | (np.asarray(which) >= self.count)
         if np.any(beyond & machine.mask):
             first = int(np.broadcast_to(which, machine.mask.shape)[beyond & machine.mask][0])
-            machine.forbid("VK-DES-01", f"descriptor {first} is out of range: {self.count} descriptors", beyond if beyond.ndim else None)
+            text = f"descriptor {first} is outside of the range 0 to {self.count - 1}"
+            machine.forbid("VK-DES-01", text, beyond if beyond.ndim else None)
             which = np.where(beyond, 0, which) if isinstance(which, np.ndarray) else 0
         active = which[machine.mask] if isinstance(which, np.ndarray) else np.array([which])
         if not isinstance(which, np.ndarray) or (active == active[0]).all():
@@ -161,7 +162,9 @@ class DescriptorArray:
         if any(isinstance(place, ImagePlace) for place in places):
             raise Unsupported("invocations that choose different images")
         if not is_non_uniform:
-            machine.forbid("VK-DES-02", "invocations choose different descriptors, and the pointer is not decorated NonUniform")
+            machine.forbid(
+                "VK-DES-02", "invocations choose different descriptors, and the pointer is not decorated NonUniform (GLSL: nonuniformEXT)"
+            )
         return ChosenPointer(places, which_number)
 
 
@@ -263,11 +266,16 @@ class CellPointer:
             cell.value = _set(machine, cell.type, cell.value, self.path, value, self.mapping)
 
 
+def out_of_range(index: int, count: int | None) -> str:
+    """Describe an index that is outside of a composite of ``count`` constituents; None: a runtime array."""
+    return f"index {index} is outside of " + ("a runtime array, which begins at 0" if count is None else f"the range 0 to {count - 1}")
+
+
 def _each_index(machine: Machine, index: np.ndarray, count: int) -> list[tuple[int, Mask]]:
     active = np.unique(index[machine.mask])
     if active[0] < 0 or active[-1] >= count:
         wrong = int(active[0] if active[0] < 0 else active[-1])
-        raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {wrong} is out of range: {count} constituents")
+        raise Violation("SPIR-V 3.42.8 OpAccessChain", out_of_range(wrong, count))
     return [(int(i), machine.mask & (index == i)) for i in active]
 
 
@@ -281,7 +289,7 @@ def _get(machine: Machine, type_: Type, value: Value, path: tuple[Offset, ...], 
     parts = expand(value, count)
     if not isinstance(index, np.ndarray):
         if not 0 <= index < count:
-            raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} is out of range: {count} constituents")
+            raise Violation("SPIR-V 3.42.8 OpAccessChain", out_of_range(index, count))
         return _get(machine, constituent_type(type_, index), parts[index], rest, mapping)
     result: Value = None
     leaf = constituent_type(type_, 0)
@@ -307,7 +315,7 @@ def _set(machine: Machine, type_: Type, old: Value, path: tuple[Offset, ...], ne
     parts = list(expand(old, count))
     if not isinstance(index, np.ndarray):
         if not 0 <= index < count:
-            raise Violation("SPIR-V 3.42.8 OpAccessChain", f"index {index} is out of range: {count} constituents")
+            raise Violation("SPIR-V 3.42.8 OpAccessChain", out_of_range(index, count))
         parts[index] = _set(machine, constituent_type(type_, index), parts[index], rest, new, mapping)
         return tuple(parts)
     for i, mask in _each_index(machine, index, count):

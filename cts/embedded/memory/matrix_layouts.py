@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from generators.kernel import OpaqueSlot
+from generators.kernel import HeldMatrix, OpaqueSlot
 from generators.types import VectorMatrixLayout
 
 _ALIGNMENT = 64
@@ -52,6 +52,15 @@ class MatrixLayouts:
         """Return the bytes from one matrix of an array to the next."""
         size = self.size(slot.layout, slot.rows, slot.columns, slot.component.bytes)
         return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+    def held(self, slot: OpaqueSlot, name: str) -> dict[int, HeldMatrix]:
+        """Return the matrices of a buffer by their first byte."""
+        pitch = self.pitch(slot)
+        size = self.size(slot.layout, slot.rows, slot.columns, slot.component.bytes)
+        return {
+            at: HeldMatrix(f"{name}[{number}]", at, size, slot.component, slot.rows, slot.columns, slot.layout)
+            for number, at in enumerate(range(0, slot.count * pitch, pitch))
+        }
 
     def put_in(self, slot: OpaqueSlot, elements: np.ndarray) -> np.ndarray:
         """Return the bytes of an array of matrices. Padding is zero, or a finite number where that must not matter (CV-API-11).

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +13,7 @@ from cts.embedded.diagnostics import Unsupported, Violation
 from cts.embedded.memory.history import History
 from cts.embedded.memory.ordering import Clock, Manner, MemoryKind, no_records
 from cts.embedded.observations import Severity
-from generators.kernel import OpaqueSlot, StrayWrite
+from generators.kernel import HeldMatrix, StrayWrite
 from generators.windows import Windows
 
 BASE_ALIGNMENT = 256
@@ -24,21 +23,15 @@ _GAP = 1 << 20
 _FIRST_ADDRESS = 0x7F3A_4100_0000
 
 
-@dataclass(frozen=True)
-class OpaqueMemory:
-    """The contents of a buffer in a layout that the device chooses: ``slot.count`` matrices, ``pitch`` bytes apart."""
-
-    slot: OpaqueSlot
-    pitch: int
-
-
 class Forbids(Protocol):
     """Reports forbidden accesses: see ``Machine.forbid``."""
 
-    def __call__(self, rule: str, text: str, where: np.ndarray | None = None, severity: Severity | None = None) -> None: ...
+    def __call__(
+        self, rule: str, text: str, where: np.ndarray | None = None, severity: Severity | None = None, cause: str = ""
+    ) -> None: ...
 
 
-def stop(rule: str, text: str, where: np.ndarray | None = None, severity: Severity | None = None) -> None:  # noqa: ARG001 (a Forbids)
+def stop(rule: str, text: str, *_: object, **__: object) -> None:
     """Report a forbidden access by raising.
 
     Raises:
@@ -61,7 +54,7 @@ class Memory:
         forbid: reports undefined behaviour.
         robust: whether matrix accesses out of bounds are defined: they read zero and write nothing.
         stray: writes out of bounds or to read-only memory, if not strict.
-        opaque: its matrices in an optimal layout, if any.
+        matrices: its matrices that conversions have written, by their first byte.
 
     With ``choices``, races are not reported: they choose which value a racing read gets, see ``history``.
     """
@@ -99,7 +92,7 @@ class Memory:
         self._reader = no_records(data.size) if shadowed else None
         self._atomic: np.ndarray | None = None
         self._fixed: np.ndarray | None = None
-        self.opaque: OpaqueMemory | None = None
+        self.matrices: dict[int, HeldMatrix] = {}
 
     @property
     def size(self) -> int:
@@ -148,13 +141,14 @@ class Memory:
             raise Violation("KHR-MEM-02", f"an access to byte {at} of '{self.name}', whose {self.size} bytes have no window there")
         return begin
 
-    def check_bounds(self, low: int, high: int, where: np.ndarray | None = None, in_windows: bool = False) -> bool:
+    def check_bounds(self, low: int, high: int, where: np.ndarray | None = None, in_windows: bool = False, what: str = "") -> bool:
         """Return whether bytes ``low`` up to ``high`` are in the memory.
 
         Args:
             low, high: first byte, and the byte after the last.
             where: the invocations that access bytes out of bounds.
             in_windows: whether the access calls ``held`` for its offsets.
+            what: what is accessed there, for messages.
 
         Raises:
             Violation: the bytes are out of bounds, and the device stops at that.
@@ -165,8 +159,9 @@ class Memory:
         if low >= 0 and high <= self.size:
             return True
         if self.strict:
-            text = f"out of bounds: bytes {low} to {high - 1} of '{self.name}', which has {self.size}"
-            self.forbid("KHR-MEM-02", text, where, Severity.ROBUSTNESS if self.robust else None)
+            has = f"'{self.name}', which has {self.size} bytes" if self.size else f"'{self.name}', to which nothing is bound"
+            text = f"out of bounds: {what and f'{what}, '}bytes {low} to {high - 1} of {has}"
+            self.forbid("KHR-MEM-02", text, where, Severity.ROBUSTNESS if self.robust else None, cause=self.name)
         return False
 
     def check_writable(self) -> bool:
@@ -178,7 +173,7 @@ class Memory:
         if self.writable:
             return True
         if self.strict:
-            self.forbid("SPIR-V 3.20 NonWritable", f"a store to '{self.name}', which is read-only")
+            self.forbid("SPIR-V 3.20 NonWritable", f"a store to '{self.name}', which is read-only", cause=self.name)
         return False
 
     def define(self, places: np.ndarray | slice) -> None:
@@ -208,13 +203,30 @@ class Memory:
             Violation: a byte has not been written.
         """
         if self._defined is not None and self.strict and not self._defined[places].all():
-            self.forbid("SPIR-V 3.3.8 OpVariable", self.uninitialised(places, self._defined[places]))
+            defined = self._defined[places]
+            held = self._holding(_first(places, defined))
+            self.forbid("SPIR-V 3.3.8 OpVariable" if held is None else "CV-MM-19", self.uninitialised(places, defined), cause=self.name)
+
+    def hold(self, matrices: Sequence[HeldMatrix]) -> None:
+        """Note matrices in the contents. The bytes of those in an optimal layout have no value for any other access."""
+        for matrix in matrices:
+            self.matrices[matrix.at] = matrix
+            if matrix.layout.is_optimal and not matrix.copied:
+                self.undefine(np.arange(matrix.at, matrix.at + matrix.bytes))
+
+    def _holding(self, at: int) -> HeldMatrix | None:
+        """Return the matrix in an optimal layout that has byte ``at``."""
+        held = (one for one in self.matrices.values() if one.layout.is_optimal and one.at <= at < one.at + one.bytes)
+        return next(held, None)
 
     def uninitialised(self, places: np.ndarray | slice, defined: np.ndarray) -> str:
         """Describe the first byte without a value that is read."""
-        undefined = np.flatnonzero(~defined)[0]
-        at = places.start + undefined if isinstance(places, slice) else np.ravel(places)[undefined]
-        return f"an uninitialised read of '{self.name}', at byte {at}"
+        at = _first(places, defined)
+        held = self._holding(at)
+        if held is not None:
+            layout = held.layout.name.lower()
+            return f"byte {at} of '{self.name}' is in the matrix '{held.name}', whose layout {layout} only the device knows"
+        return f"nothing wrote byte {at} of '{self.name}' before this read"
 
     def order(self, makes_visible: bool) -> None:
         """Note that a pipeline barrier orders all earlier accesses before all later ones.
@@ -247,7 +259,7 @@ class Memory:
         written, seen = self._writer[places], self
         if np.count_nonzero(written):
             conflicts = clock.conflicts(written, records, self.kind, manner, reads_write=True)
-            self._refuse(conflicts, written, clock, "a read", "was written by")
+            self._refuse(conflicts, places, written, records, clock, manner, ("reads", "wrote"))
             if self._history is not None and conflicts.any():
                 seen = copy(self)
                 seen._views = {}
@@ -255,7 +267,7 @@ class Memory:
                     places, self.data, conflicts, lambda before: clock.conflicts(before, records, self.kind, manner, reads_write=True)
                 )
         if self._atomic is not None:
-            self._check_atomic(places, records, clock, manner, "a read")
+            self._check_atomic(places, records, clock, manner, "reads")
         before = self._reader[places]
         left = clock.shared(before, records, self.kind) if np.count_nonzero(before) else records
         self._reader[places] = left
@@ -277,14 +289,14 @@ class Memory:
         if self._atomic is not None:
             changed |= self._atomic[places] != 0
         if changed.any():
-            self.forbid("CV-MM-26", f"a matrix or bias in '{self.name}' that the shader has changed")
+            self.forbid("CV-MM-26", f"a matrix or bias in '{self.name}' that the shader has changed", cause=self.name)
         if self._fixed is None:
             self._fixed = np.zeros(self.data.size, bool)
         self._fixed[places] = True
 
     def _check_fixed(self, places: np.ndarray | slice) -> None:
         if self._fixed is not None and self._fixed[places].any():
-            self.forbid("CV-MM-26", f"a store to a matrix or bias in '{self.name}', which the shader uses")
+            self.forbid("CV-MM-26", f"a store to a matrix or bias in '{self.name}', which the shader uses", cause=self.name)
 
     def record_write(self, places: np.ndarray | slice, records: np.ndarray | int, clock: Clock, manner: Manner) -> None:
         """Note a write of bytes; see ``record_read`` for the arguments.
@@ -297,19 +309,19 @@ class Memory:
         self._check_fixed(places)
         written, read = self._writer[places], self._reader[places]
         if np.count_nonzero(written):
-            self._refuse(
-                clock.conflicts(written, records, self.kind, manner, reads_write=False), written, clock, "a store", "was written by"
-            )
+            conflicts = clock.conflicts(written, records, self.kind, manner, reads_write=False)
+            self._refuse(conflicts, places, written, records, clock, manner, ("writes", "wrote"))
         if np.count_nonzero(read):
-            self._refuse(clock.conflicts(read, records, self.kind, manner, reads_write=False), read, clock, "a store", "was read by")
+            conflicts = clock.conflicts(read, records, self.kind, manner, reads_write=False)
+            self._refuse(conflicts, places, read, records, clock, manner, ("writes", "read"))
         if self._atomic is not None:
-            self._check_atomic(places, records, clock, manner, "a store")
+            self._check_atomic(places, records, clock, manner, "writes")
         if self._history is not None:
             self._history.keep(places, self.data, written, self._was_defined)
         self._writer[places] = records
         if not isinstance(places, slice) and isinstance(records, np.ndarray):
             left = self._writer[places]
-            self._refuse(left != records, left, clock, "a store", "is written at the same time by")
+            self._refuse(left != records, places, left, records, clock, None, ("writes", "also writes"))
 
     def record_atomic(self, places: np.ndarray, records: np.ndarray | int, clock: Clock, manner: Manner) -> None:
         """Note atomic accesses, which do not race with each other.
@@ -322,9 +334,10 @@ class Memory:
         self._check_fixed(places)
         if self._atomic is None:
             self._atomic = np.zeros(self.data.size, np.int64)
-        for before, how in ((self._writer[places], "was written by"), (self._reader[places], "was read by")):
+        for before, did in ((self._writer[places], "wrote"), (self._reader[places], "read")):
             if np.count_nonzero(before):
-                self._refuse(clock.conflicts(before, records, self.kind, manner, reads_write=False), before, clock, "an atomic access", how)
+                conflicts = clock.conflicts(before, records, self.kind, manner, reads_write=False)
+                self._refuse(conflicts, places, before, records, clock, manner, ("accesses atomically", did))
         before = self._atomic[places]
         self._atomic[places] = clock.shared(before, records, self.kind)
 
@@ -332,17 +345,41 @@ class Memory:
         assert self._atomic is not None
         before = self._atomic[places]
         if np.count_nonzero(before):
-            self._refuse(
-                clock.conflicts(before, records, self.kind, manner, reads_write=False), before, clock, what, "was accessed atomically by"
-            )
+            conflicts = clock.conflicts(before, records, self.kind, manner, reads_write=False)
+            self._refuse(conflicts, places, before, records, clock, manner, (what, "accessed atomically"))
 
-    def _refuse(self, conflicts: np.ndarray, before: np.ndarray, clock: Clock, what: str, how: str) -> None:
-        if self._history is None and np.count_nonzero(conflicts):
-            who = clock.describe(int(before[conflicts].ravel()[0]))
-            count = int(conflicts.sum())
-            self.forbid(
-                "KHR-MEM-01", f"a race: {what} of {count} bytes of '{self.name}', the first of which {how} {who} without a barrier between"
-            )
+    def unrecorded(self) -> Memory:
+        """Return the same memory for accesses that leave no records and race with none."""
+        found = copy(self)
+        found._writer = found._reader = found._atomic = None
+        return found
+
+    def _refuse(
+        self,
+        conflicts: np.ndarray,
+        places: np.ndarray | slice,
+        before: np.ndarray,
+        records: np.ndarray | int,
+        clock: Clock,
+        manner: Manner | None,
+        verbs: tuple[str, str],
+    ) -> None:
+        """Report the first of the accesses that race, if any do.
+
+        Args:
+            conflicts: which bytes of ``places`` race.
+            places, before, records, clock: see ``record_read``; ``before`` has the records of the earlier accesses.
+            manner: how the later access is made; None if both are made by one instruction.
+            verbs: what the later access does, and what the earlier one did.
+        """
+        if self._history is not None or not np.count_nonzero(conflicts):
+            return
+        at = int(np.flatnonzero(conflicts)[0])
+        place = places.start + at if isinstance(places, slice) else np.ravel(places)[at]
+        then, now = int(np.ravel(before)[at]), int(np.broadcast_to(records, conflicts.shape).flat[at])
+        why = "both with this instruction" if manner is None else clock.why(then, now, self.kind, manner)
+        text = f"a race: {clock.describe(now)} {verbs[0]} byte {place} of '{self.name}', which {clock.describe(then)} {verbs[1]}: {why}"
+        self.forbid("KHR-MEM-01", text, clock.mask(now), cause=self.name)
 
 
 class AddressSpace:
@@ -387,3 +424,9 @@ class AddressSpace:
 def stray_writes(memories: Sequence[Memory]) -> tuple[StrayWrite, ...]:
     """Return the stray writes of all memories."""
     return tuple(stray for memory in memories for stray in memory.stray)
+
+
+def _first(places: np.ndarray | slice, defined: np.ndarray) -> int:
+    """Return the first of some bytes that has no value."""
+    undefined = int(np.flatnonzero(~defined)[0])
+    return int(places.start + undefined) if isinstance(places, slice) else int(np.ravel(places)[undefined])

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import enum
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -29,6 +30,7 @@ Location = tuple[str, int]
 
 MemoryKind = Literal["workgroup", "buffer", "image"]
 
+_STORAGE: Mapping[MemoryKind, str] = MappingProxyType({"workgroup": "workgroup memory", "buffer": "buffers", "image": "images"})
 _LANE = 0x7FF
 _PRIVATE = 1 << 11
 _REACH_SHIFT = 12
@@ -429,13 +431,24 @@ class Clock:
             yield from ((span, lane + 1) for span in spans)
 
     def describe(self, record: int) -> str:
-        """Describe who left a record, for messages."""
+        """Describe who left a record, for messages. Several invocations leave one record for a matrix or for reads of the same byte."""
         lane, group = record & _LANE, record >> _GROUP_SHIFT & _GROUP
-        who = (
-            f"invocation {lane - 1}"
-            if lane
-            else ("a matrix access or several reads of " + (f"subgroup {group - 1}" if group else "the workgroup"))
-        )
-        if record >> _SERIAL_SHIFT < self.start:
-            who += " of another workgroup"
-        return who + (" (private)" if record & _PRIVATE else "")
+        is_other = record >> _SERIAL_SHIFT < self.start
+        if not lane and not group:
+            return "another workgroup" if is_other else "the workgroup"
+        return (f"invocation {lane - 1}" if lane else f"subgroup {group - 1}") + (" of another workgroup" if is_other else "")
+
+    def mask(self, record: int) -> np.ndarray | None:
+        """Return the invocation that left a record, as a mask; None if it is not a single one."""
+        return None if not record & _LANE else self._lane == record & _LANE
+
+    def why(self, before: int, now: int, kind: MemoryKind, manner: Manner) -> str:
+        """Say why two accesses that race are not ordered."""
+        if manner.private or before & _PRIVATE:
+            which = "this access" if manner.private else "the earlier access"
+            return f"{which} lacks NonPrivatePointer (GLSL: coherent), so no barrier orders it"
+        if before >> _SERIAL_SHIFT < self.start:
+            return "no atomics with memory barriers order the two workgroups"
+        if not self.conflicts(np.array([before]), now, kind, manner, reads_write=False).any():
+            return "a barrier orders them, but it lacks MakeAvailable or MakeVisible"
+        return f"no barrier between them orders accesses to {_STORAGE[kind]}"

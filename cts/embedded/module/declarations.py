@@ -101,6 +101,7 @@ class _Declarations:
         """Evaluate the declarations that do not depend on the number of invocations."""
         self._check_version()
         self._module.first_function = self._read_declarations()
+        self._module.index = -1
         self._check_interface()
 
     def _check_version(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn, TypeVar
 
 from cts.embedded.diagnostics import Malformed, Unsupported, demanded, needed
 from cts.embedded.module.references import NON_SEMANTIC
@@ -10,6 +11,19 @@ from cts.embedded.types.limits import Extent
 from cts.embedded.types.spirv_types import MatrixType, Number, PointerType, Struct, Type, Vector
 from generators.spirv.enumerants import Decoration, StorageClass
 from generators.spirv.reader import Instruction, read_header, read_instructions, read_string
+
+_Declared = TypeVar("_Declared")
+
+
+class ById(dict[int, _Declared]):
+    """What a module declares with ids. Looking up another id raises Malformed: ``what`` an id must be."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self._what = what
+
+    def __missing__(self, id_: int) -> NoReturn:
+        raise Malformed(f"%{id_} is not {self._what}")
 
 
 @dataclass(frozen=True)
@@ -73,12 +87,12 @@ class Module:
         self.other_interfaces: set[int] = set()
         self.float_modes: set[tuple[int, int]] = set()
         self.local_size = (1, 1, 1)
-        self.types: dict[int, Type] = {}
-        self.extents: dict[int, Extent] = {}
+        self.types: dict[int, Type] = ById("a type that is declared before it is used")
+        self.extents: dict[int, Extent] = ById("the type of a value")
         self.laid_out: set[int] = set()
         self.has_buffer_blocks = False
-        self.type_of: dict[int, Type] = {}
-        self.type_ids: dict[int, int] = {}
+        self.type_of: dict[int, Type] = ById("a value")
+        self.type_ids: dict[int, int] = ById("a value")
         self.decorations: dict[int, dict[int, tuple[int, ...]]] = {}
         self.member_decorations: dict[tuple[int, int], dict[int, tuple[int, ...]]] = {}
         self.variables: dict[int, Variable] = {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from cts.embedded.module.flow import Flow, refused
 from cts.embedded.module.references import EXTENDED, TERMINATORS, Section
@@ -29,7 +30,7 @@ class Place:
         self._section = Section.CAPABILITY
         self.phis_have_ended = False
 
-    def enter(self, section: Section, instruction: Instruction, non_semantic: Collection[int]) -> None:
+    def enter(self, section: Section, instruction: Instruction, non_semantic: AbstractSet[int]) -> None:
         """Check that an instruction may follow the one before it.
 
         Args:
@@ -46,7 +47,7 @@ class Place:
                 raise refused(instruction, "follows instructions of its block that are not OpPhi")
             self.phis_have_ended = self.phis_have_ended or op not in (Op.Phi, Op.Label)
         elif section is Section.ANYWHERE:
-            is_free = op in _NOWHERE or (op in EXTENDED and instruction.operands[2] in non_semantic)
+            is_free = op in _NOWHERE or (op in EXTENDED and not non_semantic.isdisjoint(instruction.operands[2:3]))
             if not is_free and not self.block and self._section is Section.FUNCTION:
                 raise refused(instruction, "is outside of a block")
         else:

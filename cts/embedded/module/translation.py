@@ -33,7 +33,8 @@ from cts.embedded.types.spirv_types import (
     TensorViewType,
     Type,
     Vector,
-    constituents,
+    constituent_count,
+    constituent_type,
 )
 from cts.embedded.types.values import Value
 from generators.kernel import Kernel
@@ -105,7 +106,7 @@ class Translation(Module):
         # Specialization constants are computed by a machine before its size is known.
         self.machine = Machine(self.bound, settings)
         self.values = self.machine.values
-        self.index = 0
+        self.index = -1
         self.specialized = {s.constant_id: s.value for s in kernel.specialization}
         if kernel.local_size_constant_id is not None:
             self.specialized[kernel.local_size_constant_id] = kernel.local_size_x(subgroup_size)
@@ -194,8 +195,11 @@ def null(translation: Translation, type_: Type) -> Value:
             return False
         case MatrixType():
             return np.zeros((translation.machine.instances(type_.scope), type_.rows, type_.columns), type_.number.dtype)
-        case Vector() | Array() | Struct():
-            return tuple(map(translation.zero, constituents(type_)))
+        case Vector() | Array():
+            # All elements are one value, so a large array costs no more than its tuple.
+            return (translation.zero(constituent_type(type_, 0)),) * constituent_count(type_)
+        case Struct():
+            return tuple(map(translation.zero, type_.members))
         case TensorLayoutType() | TensorViewType():
             return translation.zero(type_.state)
         case PointerType(StorageClass.PhysicalStorageBuffer):

@@ -223,7 +223,7 @@ def size_of(type_: Type) -> int:
     """Return the size of a value of the type in memory, in bytes; 0 for a runtime array."""
     match type_:
         case CooperativeVector():
-            raise TypeError(f"{type_} has no place in memory")
+            raise Malformed(f"a {type_text(type_)} has no place in memory")
         case Number():
             return type_.bytes
         case Bool():
@@ -241,7 +241,7 @@ def size_of(type_: Type) -> int:
         case PointerType():
             return ADDRESS_BYTES
         case _:
-            raise TypeError(f"{type_} has no place in memory")
+            raise Malformed(f"a {type_text(type_)} has no place in memory")
 
 
 @cache
@@ -329,7 +329,7 @@ def constituent_count(type_: Type) -> int:
         case TensorLayoutType() | TensorViewType():
             raise Violation("TA-OPQ-01", "a part of a tensor layout or view, which are opaque")
         case _:
-            raise TypeError(f"{type_} is not a composite")
+            raise Malformed(f"a {type_text(type_)} is not a composite")
 
 
 def constituents(type_: Type) -> tuple[Type, ...]:

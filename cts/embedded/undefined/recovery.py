@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cts.embedded.diagnostics import UndefinedUse, Unsupported, Violation, instruction_text
+from cts.embedded.diagnostics import Malformed, UndefinedUse, Unsupported, Violation, instruction_text
 from cts.embedded.machine.machine import Block, Branch, Detour, Function, Phi, Run
+from cts.embedded.machine.pointers import BytePointer
 from cts.embedded.module.source_lines import source_line
 from cts.embedded.module.translation import RESULT_OPS, Translation
 from cts.embedded.observations import Observation, Observations
@@ -15,8 +16,10 @@ from cts.embedded.types.values import Mask, Value
 from cts.embedded.undefined.both_ways import detour, doubt
 from cts.embedded.undefined.origins import origin_of
 from cts.embedded.undefined.spreading import filled, operands_of, spread_undefined
+from generators.spirv.enumerants import Op
 
 UNDEFINED_RULE = "SPIR-V 3.3.1 OpUndef"
+_CHAINS = frozenset(op for op in Op if op.name.endswith(("AccessChain", "AccessChainKHR", "ExtractDynamic", "InsertDynamic")))
 
 
 class Recovery:
@@ -34,6 +37,8 @@ class Recovery:
             observations.described = self._described
 
     def _described(self, one: Observation) -> Observation:
+        if one.index < 0:
+            return one
         text = instruction_text(self._translation.kernel.spirv, one.index)
         return replace(one, instruction=text, source=source_line(self._translation, one.index))
 
@@ -88,20 +93,23 @@ class Recovery:
             final = UndefinedUse(text)
             final.is_final = True
             raise final from error
-        self._translation.machine.forbid(UNDEFINED_RULE, text)
+        self._translation.machine.forbid(UNDEFINED_RULE, text, cause=origin)
 
     def _after_use(self, error: UndefinedUse, index: int, run: Run, type_: Type) -> Value:
         """Note an undefined operand, and execute the instruction with zero instead."""
-        self._note_use(error, index, str(error))
         translation = self._translation
         op, words, _ = translation.instructions[index]
+        what = "an operand of an atomic is undefined" if op.name.startswith("Atomic") else str(error)
+        self._note_use(error, index, "an index is undefined" if op in _CHAINS else what)
         values = translation.values
         ids = [id_ for id_ in (words[2:] if op in RESULT_OPS else words) if id_ in translation.type_of]
         before = {id_: values[id_] for id_ in ids}
         try:
             for id_ in ids:
                 values[id_] = filled(translation, translation.type_of[id_], values[id_], 0)
-            return run()
+            result = run()
+            # The access through a pointer with an undefined index is at no place that is known.
+            return BytePointer(result.memory.unrecorded(), result.offset) if isinstance(result, BytePointer) else result
         except (UndefinedUse, Violation) as again:
             return self._after_violation(again, index, type_, noted=True)
         finally:
@@ -118,6 +126,6 @@ class Recovery:
             machine.forbid(error.rule, error.text)
         try:
             return None if self._translation.instructions[index].op not in RESULT_OPS else self._translation.zero(type_)
-        except (Unsupported, TypeError):
+        except (Unsupported, Malformed):
             error.is_final = True
             raise error from None

@@ -127,7 +127,7 @@ def filled(translation: Translation, type_: Type, value: Value, with_: int) -> V
         case MatrixType():
             number = type_.number.dtype.type(with_)
         case _:
-            return translation.zero(type_)
+            return value if is_defined(value) else translation.zero(type_)
     if isinstance(value, Partly):
         return np.where(value.defined, value.value, number)
     return translation.splat(type_, number) if isinstance(type_, MatrixType) else number

@@ -8,7 +8,7 @@ from functools import reduce
 
 import numpy as np
 
-from cts.embedded.diagnostics import Unsupported, Violation
+from cts.embedded.diagnostics import Malformed, Unsupported, Violation
 from cts.embedded.instructions.arithmetic.elementwise import Function, apply, forbid_where, on_values
 from cts.embedded.instructions.registry import computes
 from cts.embedded.machine.machine import Machine, Run
@@ -16,7 +16,7 @@ from cts.embedded.machine.pointers import AddressPointer
 from cts.embedded.module.float_controls import corrected
 from cts.embedded.module.translation import Handler, Translation, Words
 from cts.embedded.types.shapes import bits_of
-from cts.embedded.types.spirv_types import MatrixType, Number, PointerType, Type, Vector
+from cts.embedded.types.spirv_types import MatrixType, Number, PointerType, Type, Vector, type_text
 from cts.embedded.types.values import Value, to_signed
 from generators.spirv.enumerants import Decoration, Op
 
@@ -32,7 +32,8 @@ def _float_to_int(signed: bool) -> Callable[[Machine, Number, Number], Function]
         def function(x: Value) -> Value:
             wide = np.trunc(np.asarray(x, np.float64))
             outside = ~((wide >= low) & (wide < high))
-            forbid_where(machine, outside, "KHR-CVT-05", f"a float outside of the range of {to.component} is converted to it")
+            holds = f"which holds {int(low)} to {int(high) - 1}"
+            forbid_where(machine, outside, "SPIR-V 3.42.11", f"{{}} is converted to {to.component}, {holds}", wide)
             whole = np.where(outside, 0.0, wide)
             result = whole.astype(through).view(to.dtype)
             return result if result.ndim else int(result)
@@ -183,7 +184,7 @@ def _unpacker(type_: Type) -> Callable[[Value], Value]:
         case Number():
             return lambda value: wide(to_bits(type_, value))
         case _:
-            raise TypeError(f"{type_} has no bits")
+            raise Malformed(f"a {type_text(type_)} has no bits")
 
 
 def _packer(translation: Translation, type_: Type) -> Callable[[Value], Value]:
@@ -196,7 +197,7 @@ def _packer(translation: Translation, type_: Type) -> Callable[[Value], Value]:
         case Number():
             return lambda bits: from_bits(type_, narrow(type_, bits))
         case _:
-            raise TypeError(f"{type_} has no bits")
+            raise Malformed(f"a {type_text(type_)} has no bits")
 
 
 def _matrix_bitcast(translation: Translation, words: Words) -> Run:

@@ -34,11 +34,25 @@ def happens(machine: Machine, condition: Value) -> bool:
     return bool(condition[mask].any())
 
 
-def forbid_where(machine: Machine, condition: Value, rule: str, text: str) -> None:
-    """Report undefined behaviour if a condition holds for any invocation that executes: see ``happens`` and ``Machine.forbid``."""
-    if happens(machine, condition):
-        where = condition if isinstance(condition, np.ndarray) and condition.ndim == 1 else None
-        machine.forbid(rule, text, where)
+def forbid_where(machine: Machine, condition: Value, rule: str, text: str, *values: Value) -> None:
+    """Report undefined behaviour if a condition holds for any invocation that executes: see ``happens`` and ``Machine.forbid``.
+
+    Args:
+        machine: the machine.
+        condition: a boolean, or one for each invocation or element.
+        rule: the broken rule.
+        text: what happened, with {} for the first of each of ``values`` for which the condition holds.
+        values: numbers, each of the shape of the condition or one for all.
+    """
+    if not happens(machine, condition):
+        return
+    where = condition if isinstance(condition, np.ndarray) and condition.ndim == 1 else None
+    if values:
+        holds = np.asarray(condition)
+        if where is not None:
+            holds = holds & machine.mask
+        text = text.format(*(np.broadcast_to(value, holds.shape)[holds].flat[0] for value in values))
+    machine.forbid(rule, text, where)
 
 
 def apply(translation: Translation, op: Op, words: Words, function: Function) -> Run:
@@ -96,7 +110,7 @@ def _check_matrix(translation: Translation, op: Op, result: MatrixType, operands
         if not all(isinstance(t, MatrixType) and _same_but_sign(t, result) for t in types):
             raise Violation("KHR-ARI-04", "operands and result must have one matrix type")
         if result.number.is_float != op.name.startswith("F"):
-            raise Violation("KHR-ARI-03", f"Op{op.name} on a {result}")
+            raise Violation("KHR-ARI-03", f"Op{op.name} is not allowed on a {result}")
     elif op in MATRIX_CONVERSIONS:
         for t in types:
             if isinstance(t, MatrixType) and use_may_change(translation, op, t, result):
@@ -104,7 +118,7 @@ def _check_matrix(translation: Translation, op: Op, result: MatrixType, operands
             if not isinstance(t, MatrixType) or not _same_shape(t, result):
                 raise Violation("KHR-CVT-02", "operand and result must have the same scope, rows, columns and use")
     else:
-        raise Violation("KHR-ARI-06", f"Op{op.name} on a {result}")
+        raise Violation("KHR-ARI-06", f"Op{op.name} is not allowed on a {result}")
 
 
 def use_may_change(translation: Translation, op: Op, from_: MatrixType, to: MatrixType) -> bool:

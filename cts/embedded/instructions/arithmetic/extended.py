@@ -34,7 +34,7 @@ def extends(which: GlslStd450, operands: int) -> Callable[[SomeHandler], SomeHan
         def counted(translation: Translation, words: Words) -> Run:
             need(len(words) == 4 + operands, f"{which.name} has {len(words) - 4} operands; it takes {operands}")
             if isinstance(translation.types[words[0]], MatrixType):
-                raise Violation("KHR-ARI-06", f"{which.name} on a cooperative matrix")
+                raise Violation("KHR-ARI-06", f"{which.name} is not allowed on a cooperative matrix")
             return handler(translation, words)
 
         _SHAPED[which] = counted
@@ -189,7 +189,7 @@ def _extended(translation: Translation, words: Words) -> Run:
         raise Unsupported(f"GLSL.std.450 {enumerant_text(GlslStd450, words[3])}")
     which, type_ = GlslStd450(words[3]), translation.types[words[0]]
     if isinstance(type_, MatrixType):
-        raise Violation("KHR-ARI-06", f"{which.name} on a cooperative matrix")
+        raise Violation("KHR-ARI-06", f"{which.name} is not allowed on a cooperative matrix")
     kind = TypeKind.FLOAT if which in _FLOAT else TypeKind.INT
     need(kind_of(element_of(type_)) is kind, f"{which.name} cannot give a {type_text(type_)}")
     need(len(words) == 4 + _OPERANDS[which], f"{which.name} has {len(words) - 4} operands; it takes {_OPERANDS[which]}")
@@ -212,26 +212,27 @@ def _checked_clamp(translation: Translation, clamp: Callable[..., Value], type_:
     def apply(x: Value, low: Value, high: Value) -> Value:
         bounds = [np.asarray(v, type_.dtype).view(type_.signed_dtype) if signed else v for v in (low, high)]
         crossed = np.greater(*bounds)
-        forbid_where(translation.machine, crossed, "GLSL.std.450 Clamp", "a clamp whose lower bound is above the upper one")
+        text = "a clamp to at least {} and at most {}, which no number is"
+        forbid_where(translation.machine, crossed, "GLSL.std.450 Clamp", text, *bounds)
         return clamp(x, low, high)
 
     return apply
 
 
-_UNDEFINED: Mapping[GlslStd450, Callable[..., Value]] = MappingProxyType(
+_UNDEFINED: Mapping[GlslStd450, tuple[Callable[..., Value], str]] = MappingProxyType(
     {
-        GlslStd450.Pow: lambda x, y: np.less(x, 0) | (np.equal(x, 0) & np.less_equal(y, 0)),
-        GlslStd450.SmoothStep: lambda low, high, _: np.greater_equal(low, high),
-        GlslStd450.Atan2: lambda y, x: np.equal(x, 0) & np.equal(y, 0),
+        GlslStd450.Pow: (lambda x, y: np.less(x, 0) | (np.equal(x, 0) & np.less_equal(y, 0)), "{} to the power of {} is undefined"),
+        GlslStd450.SmoothStep: (lambda low, high, _: np.greater_equal(low, high), "a smooth step from {} to {} is undefined"),
+        GlslStd450.Atan2: (lambda y, x: np.equal(x, 0) & np.equal(y, 0), "the angle of y = {} and x = {} is undefined"),
     }
 )
-"""Instruction -> a function that tells which operands give an undefined result."""
+"""Instruction -> a function that tells which operands give an undefined result, and a sentence about the first two of them."""
 
 
 def _defined(translation: Translation, function: Callable[..., Value], which: GlslStd450) -> Callable[..., Value]:
     def apply(*operands: Value) -> Value:
-        rule = f"GLSL.std.450 {which.name}"
-        forbid_where(translation.machine, _UNDEFINED[which](*operands), rule, "the result of these operands is undefined")
+        is_undefined, text = _UNDEFINED[which]
+        forbid_where(translation.machine, is_undefined(*operands), f"GLSL.std.450 {which.name}", text, *operands[:2])
         return function(*operands)
 
     return apply

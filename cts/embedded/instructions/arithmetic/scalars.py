@@ -74,12 +74,15 @@ def _truncated(x: Value, y: Value) -> Value:
     return quotient if (x < 0) == (y < 0) else -quotient
 
 
+_SIGNED: Mapping[str, str] = MappingProxyType({"SDiv": "a signed division", "SRem": "a signed remainder", "SMod": "a signed modulo"})
+
+
 def _signed_division(kind: str) -> Make:
     def make(machine: Machine, type_: Number) -> Function:
         signed, back, least = _signed(type_), _back(type_), -(1 << type_.bits - 1)
 
         def function(x: Value, y: Value) -> Value:
-            x, y = signed(x), _divisor(machine, signed(y), "a signed division")
+            x, y = signed(x), _divisor(machine, signed(y), _SIGNED[kind])
             overflow = (x == least) & (y == -1)
             forbid_where(machine, overflow, "SPIR-V 3.42.13", "the least signed integer is divided by -1")
             if isinstance(overflow, np.ndarray) and overflow.any():
@@ -101,7 +104,7 @@ def _shift(kind: str) -> Make:
 
         def function(x: Value, by: Value) -> Value:
             too_far = by >= bits
-            forbid_where(machine, too_far, "SPIR-V 3.42.14", f"a shift by {bits} bits or more")
+            forbid_where(machine, too_far, "SPIR-V 3.42.14", f"a value of {bits} bits is shifted by {{}}", by)
             if isinstance(by, np.ndarray):
                 by = np.where(too_far, 0, by).astype(type_.signed_dtype if kind == "arithmetic" else type_.dtype)
             elif too_far:

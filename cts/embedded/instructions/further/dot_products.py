@@ -60,7 +60,7 @@ def _integer_dot(signs: tuple[bool, bool], accumulates: bool) -> Handler:
             if accumulator:
                 outside = np.asarray((total < low) | (total > high), bool)
                 if (np.broadcast_to(outside, machine.mask.shape) & machine.mask).any():
-                    machine.forbid("SPIR-V 3.52.13", "a dot product that its type cannot hold is added to an accumulator")
+                    machine.forbid("SPIR-V 3.52.13", "a dot product is too large for its type, even before the accumulator is added")
                 start = np.asarray(values[accumulator], type_.dtype)
                 total = np.clip(total + (start.view(type_.signed_dtype) if is_signed else start).astype(object), low, high)
             bits = np.asarray(total & type_.mask, object).astype(type_.dtype)

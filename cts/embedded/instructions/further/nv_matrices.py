@@ -78,6 +78,6 @@ def _integers(machine: Machine, exact: np.ndarray, result: MatrixType, active: s
     bits = result.number.bits
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if result.number.component.is_signed else (0, (1 << bits) - 1)
     if (exact[active] < low).any() or (exact[active] > high).any():
-        machine.forbid(_MULADD, f"the result leaves the range of a {result}")
+        machine.forbid(_MULADD, f"an element of the result is too large for a {result}")
     wrapped: np.ndarray = (exact & result.number.mask).astype(result.number.dtype)
     return wrapped

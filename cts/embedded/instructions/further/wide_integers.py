@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cts.embedded.instructions.arithmetic.conversion import narrow, wide
-from cts.embedded.instructions.arithmetic.elementwise import happens, on_values
+from cts.embedded.instructions.arithmetic.elementwise import forbid_where, on_values
 from cts.embedded.instructions.registry import computes
 from cts.embedded.machine.machine import Run
 from cts.embedded.module.translation import Handler, Translation, Words
@@ -74,8 +74,8 @@ def _bit_field(kind: str) -> Handler:
         is_vector = isinstance(translation.types[words[0]], Vector)
 
         def checked(offset: Value, count: Value) -> None:
-            if happens(machine, offset + count > bits):
-                machine.forbid("SPIR-V 3.42.14", f"a bit field that ends beyond bit {bits}")
+            text = f"a bit field of {{}} bits at bit {{}} does not fit into a value of {bits} bits"
+            forbid_where(machine, offset + count > bits, "SPIR-V 3.42.14", text, count, offset)
 
         def field_mask(count: Value) -> Value:
             return (wide(count) * 0 + 1 << wide(count)) - 1

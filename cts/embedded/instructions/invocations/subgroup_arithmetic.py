@@ -132,7 +132,10 @@ def _partitions(translation: Translation, ballot: int) -> Groups:
         own = group % machine.subgroup_size
         members = votes_of(translation, ballot, group)[:, own]
         if not members.diagonal().all() or (members != members.T).any():
-            machine.forbid("SPIR-V 3.42.24", "the ballots do not say to which subset each invocation belongs")
+            machine.forbid(
+                "SPIR-V 3.42.24",
+                "the ballots do not say to which subset each invocation belongs: they must be one partition of the invocations",
+            )
         rows = {row.tobytes(): row for row in members}
         found += [group[row] for row in rows.values() if row.any()]
     return found

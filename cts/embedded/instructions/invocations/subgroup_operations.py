@@ -37,8 +37,9 @@ def check_scope(translation: Translation, words: Words) -> None:
     Raises:
         Violation: it has another scope.
     """
-    if words[2] and translation.constant(words[2]) != Scope.Subgroup:
-        raise Violation("VUID-StandaloneSpirv-None-04642", "a group operation that is not of Subgroup scope")
+    if words[2] and (scope := translation.constant(words[2])) != Scope.Subgroup:
+        named = "not a constant" if scope is None else enumerant_text(Scope, int(scope))
+        raise Violation("VUID-StandaloneSpirv-None-04642", f"the scope of a group operation is {named}; only Subgroup is allowed")
 
 
 def component_of(translation: Translation, id_: int) -> Number | Bool:
@@ -115,10 +116,17 @@ def _from_lane(pick: _Pick, wraps: bool = False) -> Handler:
             picked = pick(own, spread(index_type, values[words[4]], machine.lanes).astype(np.int64))
             source = first + (picked % cluster if wraps else picked)
             inside = (source >= first) & (source < np.minimum(first + cluster, machine.lanes))
-            source = np.where(inside, source, lane)
-            if not (inside & machine.mask[source])[machine.mask].all():
-                machine.forbid("SPIR-V 3.42.24", "the value of an invocation that is not active is read")
-            return source
+            found = np.where(inside, source, lane)
+            missing = machine.mask & ~(inside & machine.mask[found])
+            if missing.any():
+                reader = int(np.flatnonzero(missing)[0])
+                group = reader // machine.subgroup_size * machine.subgroup_size
+                lack = "does not execute this instruction" if inside[reader] else "is outside of its subgroup or cluster"
+                text = (
+                    f"invocation {reader - group} of a subgroup reads the value of invocation {int(source[reader]) - group}, which {lack}"
+                )
+                machine.forbid("SPIR-V 3.42.24", text, missing)
+            return found
 
         if isinstance(translation.type_of[words[3]], Vector):
 
@@ -215,7 +223,9 @@ def _ballot_bit(translation: Translation, words: Words) -> Run:
         wanted = spread(_WORD, values[index], machine.lanes) if index else np.arange(machine.lanes) % machine.subgroup_size
         beyond = wanted >= machine.subgroup_size
         if (beyond & machine.mask).any():
-            machine.forbid("SPIR-V 3.42.24", "a bit of a ballot beyond the subgroup is read")
+            bit = int(wanted[beyond & machine.mask][0])
+            text = f"bit {bit} of a ballot is read, but the subgroup has {machine.subgroup_size} invocations"
+            machine.forbid("SPIR-V 3.42.24", text, beyond)
         for group in groups_of(translation):
             votes = votes_of(translation, words[3], group)
             result[group] = votes[np.arange(group.size), np.where(beyond, 0, wanted)[group].astype(np.int64)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.embedded.diagnostics import Violation
+from cts.embedded.diagnostics import Violation, enumerant_text
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Machine, Run
 from cts.embedded.memory.ordering import MemoryKind
@@ -53,7 +53,8 @@ def _control_barrier(translation: Translation, words: Words) -> Run:
     scope, memory_scope, semantics = (translation.constant(w) for w in words)
     machine = translation.machine
     if scope not in (Scope.Workgroup, Scope.Subgroup):
-        raise Violation("VUID-StandaloneSpirv-None-04636", f"a control barrier at scope {scope}")
+        named = enumerant_text(Scope, int(scope))
+        raise Violation("VUID-StandaloneSpirv-None-04636", f"a control barrier of scope {named}; only Workgroup and Subgroup are allowed")
     subgroup_only = scope == Scope.Subgroup or memory_scope in (Scope.Subgroup, Scope.Invocation)
     own = semantics if _orders(semantics) and memory_scope != Scope.Invocation else 0
     kinds, available, visible = _reach(translation, own)
@@ -68,7 +69,7 @@ def _control_barrier(translation: Translation, words: Words) -> Run:
                 machine.active_instances(what)
             except Violation:
                 active = int(machine.mask.sum())
-                text = f"a barrier that {active} of {machine.lanes} invocations reach, not the whole {what.name.lower()}"
+                text = f"only {active} of {machine.lanes} invocations reach the barrier, which the whole {what.name.lower()} must reach"
                 machine.forbid("SPIR-V 3.42.20 OpControlBarrier", text)
         reached = _executing(machine) if subgroup_only else None
         if own:

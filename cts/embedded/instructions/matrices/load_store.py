@@ -174,15 +174,15 @@ def _check_place(machine: Machine, operands: _Operands, memory: Memory, place: i
         raise Violation("KHR-LOAD-05", "a negative stride")
     natural = min(_WIDEST_ALIGNMENT, operands.line_bytes)
     line = "row" if operands.row_major else "column"
-    at = f"the pointer is at byte {place} of '{memory.name}', not aligned to"
+    at = f"the pointer is at byte {place} of '{memory.name}' (address {address:#x}), not aligned to"
     if address % natural:
         machine.forbid("KHR-ALIGN-01", f"{at} {natural} bytes of a {line}")
     if stride % natural:
         machine.forbid("KHR-ALIGN-01", f"a stride of {stride} bytes is not a multiple of {natural}, as a {line} needs")
     if address % operands.scalar_bytes:
-        machine.forbid(SCALAR_ALIGNMENT, f"{at} its {operands.scalar_bytes} bytes")
+        machine.forbid(SCALAR_ALIGNMENT, f"{at} the {operands.scalar_bytes} bytes of its scalar")
     if address % operands.access.alignment:
-        machine.forbid("SPIR-V 3.26 Aligned", f"{at} the promised {operands.access.alignment}")
+        machine.forbid("SPIR-V 3.26 Aligned", f"{at} the promised {operands.access.alignment} bytes")
 
 
 def _touched(operands: _Operands, place: int, stride: int) -> slice | np.ndarray:
@@ -222,7 +222,8 @@ def _reached(machine: Machine, operands: _Operands, group: _Group, instance: int
         return _Reached(offsets, inside, False)
     end = place + stride * (operands.lines - 1) + operands.line_bytes
     machine.check_range(memory.name, end)
-    if not memory.check_bounds(place, end, in_windows=True):
+    lines = f"{'rows' if operands.row_major else 'columns'} {stride} bytes apart"
+    if not memory.check_bounds(place, end, in_windows=True, what=f"a {matrix} in {lines}"):
         return _Reached(offsets, None, False)
     if memory.windows is not None:
         held = memory.held(offsets, size)
@@ -349,8 +350,8 @@ def store_matrix(translation: Translation, object_: int, place_of: Place, what: 
             stride = group.strides[i]
             _check_place(machine, operands, memory, group.places[i], stride)
             if stride < operands.line_bytes and operands.lines > 1:
-                rule = "KHR-STORE-02" if stride == 0 else "F-KHR-1"
-                machine.forbid(rule, f"a stride of {stride} bytes for lines of {operands.line_bytes}, so elements overlap")
+                rule, lines = "KHR-STORE-02" if stride == 0 else "F-KHR-1", "rows" if operands.row_major else "columns"
+                machine.forbid(rule, f"{lines} of {operands.line_bytes} bytes are stored {stride} bytes apart, so they overlap")
             found = _reached(machine, operands, group, i, "stored")
             if found.touched is not None:
                 if records is not None:

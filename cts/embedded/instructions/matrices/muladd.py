@@ -30,9 +30,10 @@ _EXACT_INT_BITS = 62
 def _check(a: MatrixType, b: MatrixType, c: MatrixType, result: MatrixType, flags: int) -> None:
     uses = (a.use, b.use, c.use, result.use)
     if uses != (Use.A, Use.B, Use.ACCUMULATOR, Use.ACCUMULATOR):
-        raise Violation("KHR-MAD-01", f"operands of uses {', '.join('none' if u is None else u.name for u in uses)}")
+        found = ", ".join("none" if use is None else use.name for use in uses)
+        raise Violation("KHR-MAD-01", f"A, B, C and the result have the uses {found}, not A, B, ACCUMULATOR, ACCUMULATOR")
     if not (a.rows == c.rows == result.rows and b.columns == c.columns == result.columns and a.columns == b.rows):
-        raise Violation("KHR-MAD-01", f"sizes do not fit: {a} x {b} + {c} to {result}")
+        raise Violation("KHR-MAD-01", f"the sizes of A x B + C do not fit: {a} x {b} + {c} to {result}")
     if len({a.scope, b.scope, c.scope, result.scope}) > 1:
         raise Violation("KHR-MAD-02", "operands of different scopes")
     if flags & ~_KNOWN:

@@ -24,7 +24,7 @@ from cts.embedded.types.spirv_types import (
     size_of,
     stored_constituent,
 )
-from cts.embedded.types.values import UNDEFINED, Partly, Undefined, Value, blend, expand, partly, settle, wide, with_defined
+from cts.embedded.types.values import UNDEFINED, Mask, Partly, Undefined, Value, blend, expand, partly, settle, wide, with_defined
 from generators.kernel import StrayWrite, Where
 
 _U64 = number("u64")
@@ -103,9 +103,34 @@ def store_parts(machine: Machine, pointer: Value, type_: Type, value: Value, acc
 
 def _check_alignment(machine: Machine, pointer: BytePointer, alignment: int) -> None:
     if alignment > 1:
-        misaligned = (pointer.memory.base + pointer.offset) % alignment != 0
-        if np.any(misaligned & machine.mask) if isinstance(misaligned, np.ndarray) else misaligned:
-            machine.forbid("SPIR-V 3.26 Aligned", f"the address is not a multiple of the promised {alignment} bytes of alignment")
+        misaligned = ((pointer.memory.base + pointer.offset) % alignment != 0) & machine.mask
+        if misaligned.any():
+            at = int(np.broadcast_to(pointer.offset, machine.lanes)[misaligned][0])
+            forbid_promise(machine, pointer.memory, at, alignment, misaligned)
+
+
+def forbid_promise(machine: Machine, memory: Memory, offset: int, alignment: int, where: Mask | None = None) -> None:
+    """Report an access at byte ``offset`` of a memory that lacks the alignment its Memory Operands promise."""
+    at = f"byte {offset} of '{memory.name}', address {memory.base + offset:#x}"
+    text = f"{at}, is accessed with the promise of a multiple of {alignment} bytes"
+    machine.forbid("SPIR-V 3.26 Aligned", text, where, cause=memory.name)
+
+
+def _is_inside(memory: Memory, offset: np.ndarray, size: int, active: np.ndarray) -> bool:
+    """Return whether all accesses of invocations are in the memory; report the first one that is not. See ``Memory.check_bounds``.
+
+    Args:
+        memory: the memory.
+        offset: the byte at which each invocation accesses it.
+        size: bytes of an access.
+        active: ``offset`` of the invocations that execute.
+    """
+    low, high = int(active.min()), int(active.max()) + size
+    if low >= 0 and high <= memory.size and memory.windows is None:
+        return True
+    outside = (active < 0) | (active + size > memory.size)
+    first = int(active[outside][0]) if outside.any() else low
+    return memory.check_bounds(first, first + size, (offset < 0) | (offset + size > memory.size))
 
 
 def _load(machine: Machine, pointer: BytePointer, type_: Type, manner: Manner, space: AddressSpace) -> Value:
@@ -168,7 +193,7 @@ def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number,
         if not memory.check_bounds(offset, offset + size):
             return type_.dtype.type(0) if type_.is_float else 0
         if offset % size:
-            machine.forbid(SCALAR_ALIGNMENT, _misaligned(memory, offset, size))
+            forbid_misaligned(machine, memory, offset, size)
         place = slice(offset, offset + size)
         if machine.element_accesses is not None:
             machine.element_accesses.read(memory, place)
@@ -181,16 +206,13 @@ def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number,
         raw = memory.data[place]
         return raw.view(type_.dtype)[0] if type_.is_float else int.from_bytes(raw.tobytes(), "little")
     active = offset if machine.full else offset[machine.mask]
-    low, high = int(active.min()), int(active.max()) + size
-    if (low < 0 or high > memory.size or memory.windows is not None) and not memory.check_bounds(
-        low, high, (offset < 0) | (offset + size > memory.size)
-    ):
+    if not _is_inside(memory, offset, size, active):
         if memory.size < size:
             return np.zeros(machine.lanes, type_.dtype)
         active = np.clip(active, 0, max(memory.size - size, 0)) // size * size
     index, rest = np.divmod(active, size)
     if np.count_nonzero(rest):
-        machine.forbid(SCALAR_ALIGNMENT, _misaligned(memory, int(active[rest != 0][0]), size))
+        forbid_misaligned(machine, memory, int(active[rest != 0][0]), size)
     known: np.ndarray | None = None
     if memory.checked:
         places = active[:, None] + np.arange(size)
@@ -233,10 +255,7 @@ def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: V
     data = value
     if isinstance(value, np.ndarray):
         data = value if machine.full else value[machine.mask]
-    low, high = int(active.min()), int(active.max()) + size
-    if (low < 0 or high > memory.size or memory.windows is not None) and not memory.check_bounds(
-        low, high, (offset < 0) | (offset + size > memory.size)
-    ):
+    if not _is_inside(memory, offset, size, active):
         outside = (active < 0) | (active + size > memory.size)
         memory.stray.append(_stray(memory, active[outside], size, "before" if int(active.min()) < 0 else "after"))
         active, elements = active[~outside], elements[~outside]
@@ -245,7 +264,7 @@ def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: V
             return
     index, rest = np.divmod(active, size)
     if np.count_nonzero(rest):
-        machine.forbid(SCALAR_ALIGNMENT, _misaligned(memory, int(active[rest != 0][0]), size))
+        forbid_misaligned(machine, memory, int(active[rest != 0][0]), size)
     if memory.checked:
         places = active[:, None] + np.arange(size)
         if machine.element_accesses is not None:
@@ -256,8 +275,9 @@ def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: V
     memory.view(type_.dtype)[index] = data
 
 
-def _misaligned(memory: Memory, offset: int, size: int) -> str:
-    return f"byte {offset} of '{memory.name}' is not a multiple of the scalar's {size} bytes"
+def forbid_misaligned(machine: Machine, memory: Memory, offset: int, size: int) -> None:
+    """Report an access to a scalar of ``size`` bytes at byte ``offset`` of a memory, which is not a multiple of its size."""
+    machine.forbid(SCALAR_ALIGNMENT, f"a scalar of {size} bytes is accessed at byte {offset} of '{memory.name}', no multiple of {size}")
 
 
 def _stray(memory: Memory, offset: Offset, size: int, where: Where) -> StrayWrite:

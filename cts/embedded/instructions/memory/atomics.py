@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.embedded.diagnostics import Unsupported, Violation
-from cts.embedded.instructions.memory.access import CALLBACK_STORE, SCALAR_ALIGNMENT
+from cts.embedded.instructions.memory.access import CALLBACK_STORE, forbid_misaligned
 from cts.embedded.instructions.memory.variables import write_check
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Run
@@ -160,10 +160,12 @@ class _Atomic:
             return 0
         lanes = np.flatnonzero(machine.mask)
         offsets = np.broadcast_to(place.offset, machine.lanes)[lanes]
-        if not memory.check_bounds(int(offsets.min()), int(offsets.max()) + size):
+        outside = (offsets < 0) | (offsets + size > memory.size)
+        first = int(offsets[outside][0]) if outside.any() else 0
+        if outside.any() and not memory.check_bounds(first, first + size):
             return 0
         if (offsets % size).any():
-            machine.forbid(SCALAR_ALIGNMENT, f"an atomic access of '{memory.name}' at a misaligned byte")
+            forbid_misaligned(machine, memory, int(offsets[offsets % size != 0][0]), size)
         bytes_ = offsets[:, None] + np.arange(size)
         memory.check_defined(bytes_)
         repeated = machine.element_accesses if self.op in _REPEATABLE else None

@@ -13,7 +13,7 @@ from cts.embedded.instructions.memory.access import member_offset
 from cts.embedded.instructions.memory.memory_operands import Access, memory_operands
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Machine, Run
-from cts.embedded.machine.pointers import BytePointer, Cell, CellPointer, ChosenPointer, DescriptorArray, Offset
+from cts.embedded.machine.pointers import BytePointer, Cell, CellPointer, ChosenPointer, DescriptorArray, Offset, out_of_range
 from cts.embedded.module.translation import Translation, Words
 from cts.embedded.types.shapes import CELL_STORAGE
 from cts.embedded.types.spirv_types import Array, MatrixType, Number, Struct, Type, Vector, constituent_type, size_of, stored_constituent
@@ -214,8 +214,7 @@ def _element_stride(translation: Translation, base: int, type_: Type, is_untyped
 
 
 def _refuse_index(machine: Machine, index: int, count: int | None, where: Mask | None = None) -> None:
-    found = "a runtime array" if count is None else f"{count} constituents"
-    machine.forbid("SPIR-V 3.42.8 OpAccessChain", f"index {index} is out of range: {found}", where)
+    machine.forbid("SPIR-V 3.42.8 OpAccessChain", out_of_range(index, count), where)
 
 
 def _cell_chain(translation: Translation, base: int, indices: Words) -> Run:
@@ -303,9 +302,9 @@ def write_check(translation: Translation, pointer: int) -> Callable[[], None]:
     machine, storage = translation.machine, translation.storage(pointer)
     is_constant = storage in (StorageClass.PushConstant, StorageClass.UniformConstant)
     if pointer in translation.read_only:
-        text = "a store to a variable that is decorated NonWritable"
+        text = "a store to memory that is declared read-only (NonWritable)"
     elif is_constant or (storage is StorageClass.Uniform and not translation.has_buffer_blocks):
-        text = f"a store to {storage.name} storage"
+        text = f"a store to {storage.name} storage, which shaders may not write"
     else:
         return lambda: None
     return lambda: machine.forbid("SPIR-V 3.20 NonWritable", text)

@@ -190,11 +190,11 @@ def _memory_places(machine: Machine, operands: _Operands, values: list[Value]) -
 
 def _check_place(machine: Machine, operands: _Operands, place: _Place) -> None:
     address = place.memory.base + place.start
-    at = f"the pointer is at byte {place.start} of '{place.memory.name}', not aligned to"
+    at = f"the pointer is at byte {place.start} of '{place.memory.name}' (address {address:#x}), not aligned to"
     if address % POINTER_ALIGNMENT:
         machine.forbid("CM2-LT-06", f"{at} {POINTER_ALIGNMENT} bytes")
     if address % operands.access.alignment:
-        machine.forbid("SPIR-V 3.26 Aligned", f"{at} the promised {operands.access.alignment}")
+        machine.forbid("SPIR-V 3.26 Aligned", f"{at} the promised {operands.access.alignment} bytes")
 
 
 @replaceable
@@ -238,7 +238,8 @@ def _offsets(machine: Machine, operands: _Operands, place: _Place, places: Place
     distance = places.index[reached] * size
     offsets: np.ndarray = place.start + distance
     outside = (offsets < place.low) | (offsets + size > place.high) | (offsets < 0) | (offsets + size > place.memory.size)
-    if outside.any():
+    # Places that break a rule of the calculation are only a consequence.
+    if outside.any() and not places.broken:
         which = int(np.flatnonzero(outside)[0])
         row, column = (int(i) for i in np.argwhere(reached)[which])
         machine.forbid(
@@ -246,7 +247,7 @@ def _offsets(machine: Machine, operands: _Operands, place: _Place, places: Place
             f"out of bounds: element ({row}, {column}) at byte {int(offsets[which])} of '{place.memory.name}', "
             f"where bytes {place.low} to {min(place.high, place.memory.size) - 1} may be accessed",
         )
-    if offsets.size:
+    if offsets.size and not places.broken:
         machine.check_range(place.memory.name, int(offsets.max()) + size)
     return place.memory.held(offsets, size)
 

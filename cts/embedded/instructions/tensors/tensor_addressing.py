@@ -250,5 +250,5 @@ class _Calculation:
             which = int(np.flatnonzero(count > 1)[0])
             row, column = (int(i) for i in np.argwhere(stored)[first[which]])
             self._broken.setdefault(
-                "F-TA-11", f"element ({row}, {column}): a store of {int(count[which])} elements to one place, index {int(found[which])}"
+                "F-TA-11", f"element ({row}, {column}): {int(count[which])} elements are stored to one place, index {int(found[which])}"
             )

@@ -42,6 +42,7 @@ from generators.types import INTERPRETATIONS, ComponentType, Interpretation, Mat
 _RESULTS = ("f16", "f32", "s32", "u32")
 _BY_NUMBER: Mapping[int, Interpretation] = MappingProxyType({one.vk: one for one in INTERPRETATIONS.values()})
 _KNOWN = sum(MatrixOperands)
+_MOST_TOLD = 8
 _LARGEST = {"e4m3": 448.0, "e5m2": 57344.0, "f16": 65504.0}
 
 
@@ -239,17 +240,15 @@ def element_places(translation: Translation, memory: Memory, stored: StoredMatri
 
 
 def _check_converted(machine: Machine, memory: Memory, stored: StoredMatrix, first: int) -> None:
-    opaque = memory.opaque
-    if opaque is None:
-        machine.forbid("CV-MM-19", f"'{memory.name}' has no matrix that was converted to layout {stored.layout.name}")
-        return
-    held = opaque.slot
-    if (held.rows, held.columns, held.component, held.layout) != (stored.rows, stored.columns, stored.component, stored.layout):
-        found = f"{held.rows} x {held.columns} {held.component} in layout {held.layout.name}"
-        wanted = f"{stored.rows} x {stored.columns} {stored.component} in layout {stored.layout.name}"
-        machine.forbid("CV-MM-19", f"'{memory.name}' has matrices of {found}, but one of {wanted} is used")
-    elif first % opaque.pitch:
-        machine.forbid("CV-MM-19", f"no matrix of '{memory.name}' begins at byte {first}; they are {opaque.pitch} bytes apart")
+    held = memory.matrices.get(first)
+    if held is None:
+        begins = ", ".join(map(str, list(memory.matrices)[:_MOST_TOLD])) + (", …" if len(memory.matrices) > _MOST_TOLD else "")
+        there = f"; those of the buffer begin at {begins}" if begins else ""
+        text = f"no matrix that was converted to layout {stored.layout.name.lower()} begins at byte {first} of '{memory.name}'{there}"
+        machine.forbid("CV-MM-19", text)
+    elif (held.rows, held.columns, held.component, held.layout) != (stored.rows, stored.columns, stored.component, stored.layout):
+        used = f"{stored.rows} x {stored.columns} {stored.component} in layout {stored.layout.name.lower()}"
+        machine.forbid("CV-MM-19", f"the matrix '{held.name}' is {held}, but is used as {used}")
 
 
 @replaceable
@@ -266,11 +265,11 @@ def read_matrix(translation: Translation, places: Places, stored: StoredMatrix, 
         Violation: the access is out of bounds, uninitialised or a race, or the shader changes the matrix.
     """
     elements = element_places(translation, places.memory, stored, first, stride)
-    return as_numbers(_read(translation, places, elements, stored.number), stored.component)
+    return as_numbers(_read(translation, places, elements, stored.number, stored.layout.is_optimal), stored.component)
 
 
-def _read(translation: Translation, places: Places, elements: np.ndarray, type_: Number) -> np.ndarray:
-    """Read elements as if the Memory Operands were None and the memory NonWritable (CV-MM-26)."""
+def _read(translation: Translation, places: Places, elements: np.ndarray, type_: Number, converted: bool = False) -> np.ndarray:
+    """Read elements as if the Memory Operands were None and the memory NonWritable (CV-MM-26). ``converted``: in an optimal layout."""
     memory, machine = places.memory, translation.machine
     inside = memory.check_bounds(int(elements.min()), int(elements.max()) + type_.bytes, in_windows=True)
     touched = memory.held(elements, type_.bytes)[..., None] + np.arange(type_.bytes)
@@ -279,7 +278,8 @@ def _read(translation: Translation, places: Places, elements: np.ndarray, type_:
         return beyond
     if memory.checked:
         flat = touched.reshape(-1)
-        memory.check_defined(flat)
+        if not converted:
+            memory.check_defined(flat)
         if memory.traced:
             manner: Manner = translation.manner(0, Reach.NONE, Reach.NONE)
             for record in machine.clock.lanes(manner)[places.lanes].tolist():

@@ -66,7 +66,7 @@ def _outer_product(translation: Translation, words: Words) -> Run:
         begins = list(zip(places.first.tolist(), strides.tolist(), strict=True))
         where = {begin: element_places(translation, places.memory, stored, *begin) for begin in set(begins)}
         elements = [where[begin] for begin in begins]
-        _accumulate(translation, places, elements, lambda i: np.outer(rows_a[i], rows_b[i]), stored.number, check_write)
+        _accumulate(translation, places, elements, lambda i: np.outer(rows_a[i], rows_b[i]), stored.number, check_write, converted=True)
 
     return run
 
@@ -99,6 +99,7 @@ def _accumulate(
     addends: Callable[[int], np.ndarray],
     type_: Number,
     check_write: Callable[[], None],
+    converted: bool = False,
 ) -> None:
     """Add numbers to elements in memory, each by a Relaxed atomic.
 
@@ -109,6 +110,7 @@ def _accumulate(
         addends: returns the addends of the n-th of these invocations: binary64, of the same shape.
         type_: the type of an element.
         check_write: reports the instruction if it must not write.
+        converted: whether the elements are a matrix in an optimal layout.
     """
     memory, machine = places.memory, translation.machine
     if machine.callback:
@@ -126,7 +128,8 @@ def _accumulate(
             if elements[i] is not of:
                 of = elements[i]
                 touched = (of[..., None] + np.arange(type_.bytes)).reshape(-1)
-            memory.check_defined(touched)
+            if not converted:
+                memory.check_defined(touched)
             memory.record_atomic(touched, records[i], machine.clock, SHARED)
         add(memory, elements[i], addends(i), type_)
 

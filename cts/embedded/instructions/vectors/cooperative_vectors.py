@@ -38,7 +38,7 @@ def _load(translation: Translation, words: Words) -> Run:
         places = pointer.places()
         memory = places.memory
         touched = places.first[:, None] + np.arange(size)
-        if not memory.check_bounds(int(places.first.min()), int(places.first.max()) + size):
+        if not places.are_inside(machine, size):
             return vector_of(machine, type_, memory.bytes_at(touched).view(dtype))
         if memory.checked:
             memory.check_defined(touched)
@@ -70,7 +70,7 @@ def _store(translation: Translation, words: Words) -> Run:
             memory.stray.append(StrayWrite(memory.name, "read-only", int(places.first.min()), raw.size))
             return
         touched = places.first[:, None] + np.arange(size)
-        if not memory.check_bounds(int(places.first.min()), int(places.first.max()) + size):
+        if not places.are_inside(machine, size):
             inside = (touched >= 0) & (touched < memory.size)
             memory.data[touched[inside]] = raw[inside]
             outside = touched[~inside]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cts.embedded.diagnostics import UndefinedUse, Violation
+from cts.embedded.instructions.memory.access import forbid_promise
 from cts.embedded.machine.machine import Machine
 from cts.embedded.memory.memory import Memory
 from cts.embedded.module.translation import Translation
@@ -35,6 +36,14 @@ class Places:
     memory: Memory
     lanes: np.ndarray
     first: np.ndarray
+
+    def are_inside(self, machine: Machine, size: int) -> bool:
+        """Return whether all invocations find ``size`` bytes in the memory; report the first that does not. See ``Memory.check_bounds``."""
+        outside = (self.first < 0) | (self.first + size > self.memory.size)
+        first = int(self.first[outside.argmax()])
+        where = np.zeros(machine.lanes, bool)
+        where[self.lanes[outside]] = True
+        return self.memory.check_bounds(first, first + size, where)
 
 
 class Pointer:
@@ -156,5 +165,6 @@ def check_promise(machine: Machine, places: Places, alignment: int) -> None:
     Raises:
         Violation: an access lacks the alignment.
     """
-    if ((places.memory.base + places.first) % alignment).any():
-        machine.forbid("SPIR-V 3.26 Aligned", f"an address is not a multiple of the promised {alignment} bytes of alignment")
+    wrong = (places.memory.base + places.first) % alignment != 0
+    if wrong.any():
+        forbid_promise(machine, places.memory, int(places.first[wrong][0]), alignment)

@@ -223,7 +223,7 @@ def _reached(machine: Machine, operands: _Operands, group: _Group, instance: int
     end = place + stride * (operands.lines - 1) + operands.line_bytes
     machine.check_range(memory.name, end)
     lines = f"{'rows' if operands.row_major else 'columns'} {stride} bytes apart"
-    if not memory.check_bounds(place, end, in_windows=True, what=f"a {matrix} in {lines}"):
+    if not memory.check_bounds(place, end, in_windows=True, what=f"the {matrix}, in {lines}"):
         return _Reached(offsets, None, False)
     if memory.windows is not None:
         held = memory.held(offsets, size)

@@ -176,13 +176,13 @@ def _check_place(machine: Machine, operands: _Operands, memory: Memory, place: i
     line = "row" if operands.row_major else "column"
     at = f"the pointer is at byte {place} of '{memory.name}' (address {address:#x}), not aligned to"
     if address % natural:
-        machine.forbid("KHR-ALIGN-01", f"{at} {natural} bytes of a {line}")
+        machine.forbid("KHR-ALIGN-01", f"{at} {natural} bytes of a {line}", cause=memory.name)
     if stride % natural:
         machine.forbid("KHR-ALIGN-01", f"a stride of {stride} bytes is not a multiple of {natural}, as a {line} needs")
     if address % operands.scalar_bytes:
-        machine.forbid(SCALAR_ALIGNMENT, f"{at} the {operands.scalar_bytes} bytes of its scalar")
+        machine.forbid(SCALAR_ALIGNMENT, f"{at} the {operands.scalar_bytes} bytes of its scalar", cause=memory.name)
     if address % operands.access.alignment:
-        machine.forbid("SPIR-V 3.26 Aligned", f"{at} the promised {operands.access.alignment} bytes")
+        machine.forbid("SPIR-V 3.26 Aligned", f"{at} the promised {operands.access.alignment} bytes", cause=memory.name)
 
 
 def _touched(operands: _Operands, place: int, stride: int) -> slice | np.ndarray:

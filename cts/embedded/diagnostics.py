@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TypeVar
 
 from cts.devices.device import DeviceFailure, Step
@@ -135,9 +136,14 @@ def enumerant_text(kind: type[NamedNumber], value: int) -> str:
     return kind(value).name if value in kind else f"{kind.__name__} {value}"
 
 
+@lru_cache(maxsize=1)
+def _lines(spirv: bytes) -> list[str]:
+    return instruction_lines(spirv)
+
+
 def instruction_text(spirv: bytes, index: int) -> str:
     """Return the disassembly of instruction number ``index`` (from 0) of a module."""
     try:
-        return " ".join(instruction_lines(spirv)[index].split())
+        return " ".join(_lines(spirv)[index].split())
     except (GeneratorError, IndexError):
         return f"instruction {index}"

@@ -138,3 +138,10 @@ def test_blocks_beyond_the_last_row_matter_unless_buffers_are_robust(tmp_path, c
     assert {(one["rule"], one["invocation"]) for one in found["observations"]} == {("KHR-MEM-02", 5)}
     code, found = run("block_tail", capsys, changed(tmp_path, "block_tail", robust=True))
     assert (code, {one["severity"] for one in found["observations"]}) == (0, {"robustness"})
+
+
+def test_all_accesses_that_a_buffer_is_too_small_for_are_one_cause() -> None:
+    lines = (f"%i{k} = OpIAdd %u32 %lane %u32_{k}\n" + store("%lane", f"%i{k}", name=f"p{k}") for k in (12, 16, 20))
+    found = observed({"body": "\n".join(lines), "output": 32}, "")
+    assert [len(group) for group in by_cause(found)] == [3]
+    assert len({one.text for one in found}) > 1

@@ -378,7 +378,10 @@ class Memory:
         place = places.start + at if isinstance(places, slice) else np.ravel(places)[at]
         then, now = int(np.ravel(before)[at]), int(np.broadcast_to(records, conflicts.shape).flat[at])
         why = "both with this instruction" if manner is None else clock.why(then, now, self.kind, manner)
-        text = f"a race: {clock.describe(now)} {verbs[0]} byte {place} of '{self.name}', which {clock.describe(then)} {verbs[1]}: {why}"
+        who, whom = clock.describe(now), clock.describe(then)
+        # Unspecified invocations access a matrix.
+        other = f"another invocation of {whom}" if who == whom else whom
+        text = f"a race: {who} {verbs[0]} byte {place} of '{self.name}', which {other} {verbs[1]}: {why}"
         self.forbid("KHR-MEM-01", text, clock.mask(now), cause=self.name)
 
 

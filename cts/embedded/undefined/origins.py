@@ -124,17 +124,21 @@ class _Origins:
         """Describe how an instruction creates an undefined value; empty if it only passes one on."""
         translation = self._translation
         op, words, _ = translation.instructions[number]
-        line = source_line(translation, number)
-        text = instruction_text(translation.kernel.spirv, number)
-        place = text if line is None else f"{line}: {line.text}" if line.text else str(line)
         if number in translation.machine.uninitialised:
-            return f"it comes from {place}: {translation.machine.uninitialised[number]}"
+            return f"it comes from {self._place(number)}: {translation.machine.uninitialised[number]}"
         if op is Op.Undef:
-            return f"it comes from {text}"
+            return f"it comes from {instruction_text(translation.kernel.spirv, number)}"
         if op is Op.Load and translation.storage(words[2]) in CELL_STORAGE:
             empty = [f"'{translation.name(id_)}'" for id_ in self._variables(words[2]) if self._is_empty(id_)]
-            return f"it comes from {place}: the variable {', '.join(empty)} was given no value" if empty else ""
+            return f"it comes from {self._place(number)}: the variable {', '.join(empty)} was given no value" if empty else ""
         return ""
+
+    def _place(self, number: int) -> str:
+        """Return the source line of an instruction; without one, its disassembly."""
+        line = source_line(self._translation, number)
+        if line is None:
+            return instruction_text(self._translation.kernel.spirv, number)
+        return f"{line}: {line.text}" if line.text else str(line)
 
     def _is_empty(self, variable: int) -> bool:
         """Return whether a variable of functions has no value before the first store."""

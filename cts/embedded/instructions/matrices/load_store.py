@@ -176,13 +176,13 @@ def _check_place(machine: Machine, operands: _Operands, memory: Memory, place: i
     line = "row" if operands.row_major else "column"
     at = f"the pointer is at byte {place} of '{memory.name}' (address {address:#x}), not aligned to"
     if address % natural:
-        machine.forbid("KHR-ALIGN-01", f"{at} {natural} bytes of a {line}")
+        machine.forbid("KHR-ALIGN-01", f"{at} {natural} bytes of a {line}", cause=memory.name)
     if stride % natural:
         machine.forbid("KHR-ALIGN-01", f"a stride of {stride} bytes is not a multiple of {natural}, as a {line} needs")
     if address % operands.scalar_bytes:
-        machine.forbid(SCALAR_ALIGNMENT, f"{at} the {operands.scalar_bytes} bytes of its scalar")
+        machine.forbid(SCALAR_ALIGNMENT, f"{at} the {operands.scalar_bytes} bytes of its scalar", cause=memory.name)
     if address % operands.access.alignment:
-        machine.forbid("SPIR-V 3.26 Aligned", f"{at} the promised {operands.access.alignment} bytes")
+        machine.forbid("SPIR-V 3.26 Aligned", f"{at} the promised {operands.access.alignment} bytes", cause=memory.name)
 
 
 def _touched(operands: _Operands, place: int, stride: int) -> slice | np.ndarray:
@@ -223,7 +223,7 @@ def _reached(machine: Machine, operands: _Operands, group: _Group, instance: int
     end = place + stride * (operands.lines - 1) + operands.line_bytes
     machine.check_range(memory.name, end)
     lines = f"{'rows' if operands.row_major else 'columns'} {stride} bytes apart"
-    if not memory.check_bounds(place, end, in_windows=True, what=f"a {matrix} in {lines}"):
+    if not memory.check_bounds(place, end, in_windows=True, what=f"the {matrix}, in {lines}"):
         return _Reached(offsets, None, False)
     if memory.windows is not None:
         held = memory.held(offsets, size)

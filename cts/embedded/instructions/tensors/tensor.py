@@ -216,7 +216,7 @@ def _set_stride(device: _Device, state: LayoutState, numbers: Numbers) -> Layout
         blocks = blocks_of(machine, state.dimension[i + 1], state.block_size[i + 1])
         # Compare quotients, because the product may not fit.
         if _any(machine, (blocks > 0) & (wide(numbers[i]) // _at_least_one(blocks) < wide(numbers[i + 1]))):
-            machine.forbid("TA-STR-02", f"stride {i} is less than stride {i + 1} times the number of blocks of dimension {i + 1}")
+            machine.forbid("TA-STR-02", f"the stride of dimension {i} is less than the stride times the blocks of dimension {i + 1}")
     return state._replace(stride=numbers)
 
 

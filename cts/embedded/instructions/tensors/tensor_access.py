@@ -192,9 +192,9 @@ def _check_place(machine: Machine, operands: _Operands, place: _Place) -> None:
     address = place.memory.base + place.start
     at = f"the pointer is at byte {place.start} of '{place.memory.name}' (address {address:#x}), not aligned to"
     if address % POINTER_ALIGNMENT:
-        machine.forbid("CM2-LT-06", f"{at} {POINTER_ALIGNMENT} bytes")
+        machine.forbid("CM2-LT-06", f"{at} {POINTER_ALIGNMENT} bytes", cause=place.memory.name)
     if address % operands.access.alignment:
-        machine.forbid("SPIR-V 3.26 Aligned", f"{at} the promised {operands.access.alignment} bytes")
+        machine.forbid("SPIR-V 3.26 Aligned", f"{at} the promised {operands.access.alignment} bytes", cause=place.memory.name)
 
 
 @replaceable
@@ -246,6 +246,7 @@ def _offsets(machine: Machine, operands: _Operands, place: _Place, places: Place
             "F-CM2-9",
             f"out of bounds: element ({row}, {column}) at byte {int(offsets[which])} of '{place.memory.name}', "
             f"where bytes {place.low} to {min(place.high, place.memory.size) - 1} may be accessed",
+            cause=place.memory.name,
         )
     if offsets.size and not places.broken:
         machine.check_range(place.memory.name, int(offsets.max()) + size)

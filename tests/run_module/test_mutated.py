@@ -1,0 +1,25 @@
+"""Modules that are changed anywhere run, or are refused in words: ``main`` raises nothing."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from cts.cli import main
+from tests.embedded.mutation import mutant
+
+MODULES = sorted(Path(__file__).parent.glob("*/*.spv"))
+OF_EACH = 2
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.stem)
+def test_a_mutated_module_ends_with_an_exit_code(module: Path, tmp_path, capsys) -> None:
+    spirv = [path.read_bytes() for path in MODULES]
+    for number in range(OF_EACH):
+        changed = tmp_path / f"{number}.spv"
+        changed.write_bytes(mutant(random.Random(f"{module.stem} {number}"), spirv, MODULES.index(module)))
+        assert main(["run-module", str(changed), str(module.with_suffix(".yaml")), "--steps", "20000"]) in (0, 1, 2)
+        said = capsys.readouterr()
+        assert said.out or said.err

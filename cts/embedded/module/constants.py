@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.embedded.module.translation import Translation, Words
-from cts.embedded.types.spirv_types import Bool, MatrixType, Number, Type, constituent_count, type_text
+from cts.embedded.types.spirv_types import Bool, MatrixType, Number, TensorLayoutType, TensorViewType, Type, constituent_count, type_text
 from cts.embedded.types.values import UNDEFINED, Value
 from generators.spirv.enumerants import Decoration, Op
 
@@ -32,6 +32,8 @@ def constant_value(translation: Translation, op: Op, words: Words) -> Value:
     if op in _COMPOSITES or op in _REPEATED:
         return _composite(translation, op, type_, words)
     if op is Op.ConstantNull:
+        if isinstance(type_, TensorLayoutType | TensorViewType):
+            raise Violation("TA-OPQ-01", "OpConstantNull of a tensor layout or view")
         return translation.zero(type_)
     if op is Op.Undef:
         translation.check_types(Op.Undef, words)

@@ -25,14 +25,13 @@ from cts.embedded.module.translation import Translation
 from cts.embedded.types.shapes import is_int32
 from cts.embedded.types.spirv_types import Array, MatrixType, PointerType, Struct, Type, Vector, alignment_of, size_of
 from cts.embedded.types.values import Undefined, Value
-from generators.spirv.enumerants import Capability, Op, StorageClass
+from generators.spirv.enumerants import Op, StorageClass
 
 _WHAT = "OpCooperativeMatrixLoadTensorNV: DecodeFunc"
 _VECTOR = "OpCooperativeMatrixLoadTensorNV: DecodeVectorFunc"
 _BYTES_LIMIT = 1 << 31
 _WIDTHS = (2, 4, 8)
 
-_BLOCK_LOADS = frozenset({Capability.CooperativeMatrixBlockLoadsNV, Capability.CooperativeMatrixDecodeVectorNV})
 
 _SHARES = (1.0, 0.0, 0.5)
 """Which of the groups the vector function decodes."""
@@ -89,10 +88,6 @@ class Decode:
     def __init__(self, translation: Translation, scalar: int, vector: int, matrix: MatrixType, dim: int, storage: StorageClass) -> None:
         if not scalar:
             raise Violation("DV-OP-02", f"{_VECTOR} without a DecodeFunc")
-        if translation.capabilities.isdisjoint(_BLOCK_LOADS):
-            raise Violation("CM2-CAP-05", f"{_WHAT} without the capability CooperativeMatrixBlockLoadsNV")
-        if vector and Capability.CooperativeMatrixDecodeVectorNV not in translation.capabilities:
-            raise Violation("DV-CAP-01", f"{_VECTOR} without the capability CooperativeMatrixDecodeVectorNV")
         if storage not in (StorageClass.PhysicalStorageBuffer, StorageClass.StorageBuffer):
             raise Violation("CM2-DEC-07", f"{_WHAT} with a pointer to {storage.name} storage")
         self._translation, self._matrix = translation, matrix

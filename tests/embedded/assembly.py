@@ -135,7 +135,9 @@ def declared(text: str) -> bytes:
         if lack.capabilities:
             text = f"OpCapability {lack.capabilities[0]}\n{text}"
         else:
-            text = text.replace("OpMemoryModel", f'OpExtension "{lack.extensions[0]}"\nOpMemoryModel', 1)
+            capabilities, _, rest = text.rpartition("\nOpCapability ")
+            last, _, rest = rest.partition("\n")
+            text = f'{capabilities}\nOpCapability {last}\nOpExtension "{lack.extensions[0]}"\n{rest}'
 
 
 def _variables(body: str) -> str:

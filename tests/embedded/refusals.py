@@ -43,6 +43,11 @@ def excuses() -> tuple[MessagePattern, ...]:
     return tuple(message_pattern(one["says"]) for one in plain(Path(__file__).parent / "accepted.yaml"))
 
 
+def excused(message: str) -> MessagePattern | None:
+    """Return the excuse for accepting a module about which spirv-val has ``message``; None if there is none."""
+    return next((pattern for pattern in excuses() if pattern.matches(message)), None)
+
+
 def broken_modules() -> Iterator[tuple[str, Kernel]]:
     """Yield the broken module of each static rule, for one row each."""
     slots = tuple(BufferSlot(name, 1 << 16, True, binding) for binding, name in enumerate("abcd"))
@@ -84,16 +89,16 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--per-family", type=int, default=1)
     arguments = parser.parse_args(argv)
-    validator, excused, wrong = SpirvVal(), Counter[MessagePattern](), 0
+    validator, counts, wrong = SpirvVal(), Counter[MessagePattern](), 0
     for kernels in (broken_modules(), mutated_modules(arguments.count, arguments.seed, arguments.per_family)):
         for one in disagreements(kernels, validator):
-            excuse = next((pattern for pattern in excuses() if pattern.matches(one.message)), None)
+            excuse = excused(one.message)
             if excuse is not None:
-                excused[excuse] += 1
+                counts[excuse] += 1
                 continue
             wrong += 1
             print(f"{one.name}\n  {one.message}")
-    for excuse, count in excused.most_common():
+    for excuse, count in counts.most_common():
         print(f"{count:5} {excuse}")
     print(f"{wrong} modules that spirv-val rejects are accepted without a reason")
     return int(wrong > 0)

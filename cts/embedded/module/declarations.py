@@ -55,6 +55,8 @@ _VARIABLES = frozenset(
 """Storage classes of variables that are declared outside of functions."""
 
 
+_BOUND = frozenset({StorageClass.StorageBuffer, StorageClass.Uniform, StorageClass.UniformConstant})
+_LAID_OUT = frozenset({StorageClass.StorageBuffer, StorageClass.Uniform, StorageClass.PushConstant})
 _MADE = frozenset({Op.SpecConstantOp, Op.SpecConstantComposite, Op.SpecConstantCompositeReplicateEXT})
 """Instructions that make a constant from other constants, which specialization may change."""
 
@@ -134,6 +136,7 @@ class _Declarations:
     def _check_declared(self) -> None:
         """Refuse a module that uses what it does not declare."""
         if self._module.settings.strict:
+            need(any(one.op is Op.MemoryModel for one in self._module.instructions), "the module has no OpMemoryModel")
             for lack in lacks(self._module.instructions, self._module.version):
                 self._module.index = lack.index
                 raise Malformed(str(lack))
@@ -143,10 +146,27 @@ class _Declarations:
 
         Refuse workgroup blocks that are mixed with other workgroup variables or not decorated."""
         self._check_workgroup()
+        if self._module.settings.strict:
+            self._check_resources()
         for id_ in self._interface if self._module.version < (1, 4) else ():
             found = self._module.variables.get(id_)
             if found is not None and found.storage not in (StorageClass.Input, StorageClass.Output):
                 raise Violation("SPIR-V 3.52.4", f"the interface has a variable of {found.storage.name} storage, which needs SPIR-V 1.4")
+
+    def _check_resources(self) -> None:
+        """Check decorations of members, and of the variables that the host provides."""
+        module = self._module
+        for (id_, member), found in module.member_decorations.items():
+            type_ = module.types.get(id_)
+            fits = isinstance(type_, Struct) and member < len(type_.members)
+            need(fits, f"decorations {sorted(found)} of member {member} of %{id_}, which has no such member")
+        for one in module.variables.values():
+            if one.storage in _BOUND and module.uses(one.id):
+                for which in (Decoration.DescriptorSet, Decoration.Binding):
+                    if module.decoration(one.id, which) is None:
+                        raise Violation("VUID-StandaloneSpirv-UniformConstant-06677", f"'{module.name(one.id)}' has no {which.name}")
+            if one.storage in _LAID_OUT and not one.is_descriptor_array:
+                need(one.data in module.laid_out, f"the contents of '{module.name(one.id)}' have no explicit layout")
 
     def _check_workgroup(self) -> None:
         """Check the variables of workgroup memory (SPV_KHR_workgroup_memory_explicit_layout, 2.16.2)."""

@@ -23,7 +23,18 @@ from cts.embedded.machine.pointers import AddressPointer
 from cts.embedded.memory.memory import Memory
 from cts.embedded.module.translation import Translation
 from cts.embedded.types.shapes import is_int32
-from cts.embedded.types.spirv_types import Array, MatrixType, PointerType, Struct, Type, Vector, alignment_of, size_of
+from cts.embedded.types.spirv_types import (
+    Array,
+    MatrixType,
+    PointerType,
+    Struct,
+    Type,
+    Vector,
+    alignment_of,
+    has_no_bytes,
+    size_of,
+    type_text,
+)
 from cts.embedded.types.values import Undefined, Value
 from generators.spirv.enumerants import Op, StorageClass
 
@@ -117,6 +128,8 @@ class Decode:
         if not all(isinstance(c, Array) and is_int32(c.element) and c.length == dim for c in coordinates):
             raise Violation(array_rule, f"{what}: the second and third parameters are not arrays of {dim} 32-bit integers")
         pointee = self._translation.types[pointer.pointee]
+        if has_no_bytes(pointee):
+            raise Violation(pointer_rule, f"{what}: the first parameter points to a {type_text(pointee)}, which has no bytes")
         if _has_runtime_array(pointee) or size_of(pointee) % alignment_of(pointee):
             self._translation.machine.forbid("F-CM2-6", f"{what}: it is not clear how many bytes its first parameter points to")
         return _Function(callback, size_of(pointee), width)

@@ -4,6 +4,7 @@ device that --device names. Exit code 1: the module does something undefined or 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from cts.commands.context import print_json
@@ -12,11 +13,13 @@ from cts.devices.device import Device, DeviceFailure
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
 from cts.embedded.interface import entry_points, read_interface
+from cts.embedded.profile import load_profile
 from cts.engine.plan import DEFAULT_STEP_TIMEOUT, seconds_of
 from cts.judges import Choice, choose
+from cts.run_module.freedom import Dependence, dependences
 from cts.run_module.job import Job, JobError, make_job, read_document
-from cts.run_module.report import document, examined_lines, left_lines
-from cts.run_module.running import Examined, Left, against, examine, run_on
+from cts.run_module.report import dependence_lines, document, examined_lines, left_lines
+from cts.run_module.running import Examined, Left, against, examine, limits_of, run_on
 from cts.run_module.template import template
 from generators.bounded_files import Unreadable, read_bytes
 from generators.errors import CtsError
@@ -33,6 +36,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "--device", "also run it on this device (see 'cts devices')", default=EMBEDDED)
     parser.add_argument("--against", choices=[EMBEDDED], help="compare each buffer with the embedded device's result")
     parser.add_argument("--no-examine", action="store_true", help="do not run the module on the embedded device first")
+    parser.add_argument(
+        "--freedom",
+        action="store_true",
+        help="also run it in ways that devices choose freely, and report what depends on them",
+    )
     add(parser, "--step-timeout")
     parser.add_argument(
         "--steps", type=int, default=_STEPS, metavar="N", help=f"instructions that the embedded device may run (default: {_STEPS:,})"
@@ -97,16 +105,31 @@ def _run(options: argparse.Namespace, job: Job) -> int:
     size = job.kernel.required_subgroup_size or (None if choice is None else choice.description.subgroup_size)
     profile = (profile if is_embedded else "") or DEFAULT_PROFILE
     examined = None if options.no_examine else examine(job, profile, size, options.steps)
+    free = _free(options, job, profile, size, examined)
     left = [] if choice is None else [_on_device(choice, options, job, examined)]
     if options.json:
-        print_json(document(examined, left))
+        print_json(document(examined, left, free))
     else:
-        for line in examined_lines(examined) if examined is not None else ():
-            print(line)
+        if examined is not None:
+            print(*examined_lines(examined), sep="\n")
+            for dependence in free:
+                print(*dependence_lines(dependence), sep="\n")
+            if options.freedom and not free and not examined.left.stopped:
+                print("embedded device: the results depend on no free choice that was tried")
         for one in left:
             for line in left_lines(one):
                 print(line)
-    return int((examined is not None and examined.is_wrong) or any(one.is_wrong for one in left))
+    return int((examined is not None and examined.is_wrong) or bool(free) or any(one.is_wrong for one in left))
+
+
+def _free(options: argparse.Namespace, job: Job, profile: str, size: int | None, examined: Examined | None) -> list[Dependence]:
+    """Return the free choices on which the results depend, if they were asked for and a usual run finished."""
+    if not options.freedom or examined is None or examined.left.stopped:
+        return []
+    description = load_profile(profile)
+    if size is not None:
+        description = replace(description, subgroup_size=size)
+    return list(dependences(job, description, limits_of(options.steps), examined))
 
 
 def _running(device: str) -> Choice:

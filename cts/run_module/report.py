@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 from cts.embedded.observations import Observation
 from cts.run_module.comparing import Difference
+from cts.run_module.freedom import Dependence
 from cts.run_module.running import Examined, Left
 
 
@@ -29,6 +31,23 @@ def examined_lines(examined: Examined) -> Iterator[str]:
     for one in examined.observations:
         yield from observation_lines(one)
     yield from left_lines(examined.left)
+    for other in examined.others:
+        yield from left_lines(other)
+
+
+def dependence_lines(one: Dependence) -> Iterator[str]:
+    """Yield a dependence on a free choice in words."""
+    yield f"depends on {one.way.freedom}, which a device chooses freely: with {one.way.text}"
+    if one.stopped:
+        yield f"  stopped: {one.stopped}"
+    yield from (f"  {_difference(difference, 'the usual run')}" for difference in one.differences)
+    yield from (f"  {observation.severity}: {observation.text} [{observation.rule}]" for observation in one.observations)
+    parting = one.parting
+    if parting is not None:
+        who = "" if parting.invocation is None else f"invocation {parting.invocation} of "
+        where = "" if parting.source is None else f" at {parting.source}"
+        yield f"  the runs part{where} in {parting.instruction}"
+        yield f"  for {who}workgroup ({', '.join(map(str, parting.workgroup))}): usually {parting.usual}, here {parting.other}"
 
 
 def left_lines(left: Left) -> Iterator[str]:
@@ -48,10 +67,10 @@ def _difference(one: Difference, what: str) -> str:
     return f"'{one.buffer}' differs from {what} in {one.count} of {one.of} elements; {first}"
 
 
-def document(examined: Examined | None, left: Iterable[Left]) -> dict[str, Any]:
+def document(examined: Examined | None, left: Iterable[Left], dependences: Iterable[Dependence] = ()) -> dict[str, Any]:
     """Return all findings as one object."""
     observations = () if examined is None else examined.observations
-    runs = ([] if examined is None else [examined.left]) + list(left)
+    runs = ([] if examined is None else [examined.left, *examined.others]) + list(left)
     return {
         "observations": [
             {
@@ -66,6 +85,17 @@ def document(examined: Examined | None, left: Iterable[Left]) -> dict[str, Any]:
                 "count": one.count,
             }
             for one in observations
+        ],
+        "dependences": [
+            {
+                "on": one.way.freedom,
+                "with": one.way.text,
+                "stopped": one.stopped or None,
+                "differences": [_record(difference) for difference in one.differences],
+                "rules": [observation.rule for observation in one.observations],
+                "parting": None if one.parting is None else asdict(one.parting),
+            }
+            for one in dependences
         ],
         "runs": [
             {

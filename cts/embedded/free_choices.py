@@ -71,7 +71,8 @@ def _one_after_another(_: Callable[..., Any]) -> Callable[[Any], Callable[..., n
 
         def of_vectors(matrix: np.ndarray, vectors: np.ndarray, biases: np.ndarray | None) -> np.ndarray:
             start = np.zeros((vectors.shape[0], matrix.shape[0])) if biases is None else biases
-            return of_matrices(vectors[None], matrix.T[None], start[None])[0]
+            products: np.ndarray = of_matrices(vectors[None], matrix.T[None], start[None])[0]
+            return products
 
         return of_matrices if isinstance(result, MatrixType) else of_vectors
 

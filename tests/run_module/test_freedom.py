@@ -11,8 +11,7 @@ import pytest
 from cts.cli import main
 from tests.embedded.assembly import shader, store
 
-FLOATS = "%f32_1.00000012 %f32_-1.00000024 %f32_0"
-SQUARE = "%square = OpTypeCooperativeMatrixKHR %{0} %u32_3 %u32_4 %u32_4 %u32_{1}\n"
+SQUARE = "%square = OpTypeCooperativeMatrixKHR %u32 %u32_3 %u32_4 %u32_4 %u32_2\n"
 LOADED = "%from = OpAccessChain %ptr_in %input %s32_0 %u32_0\n%m = OpCooperativeMatrixLoadKHR %square %from %u32_0 %u32_4\n"
 ADDED = "%sum_place = OpAccessChain %ptr_out %output %s32_0 %u32_0\n" + "".join(
     f"%x{i} = OpCompositeExtract %u32 %m {i}\n%old{i} = OpAtomicIAdd %u32 %sum_place %u32_1 %u32_0 %x{i}\n" for i in range(4)
@@ -49,8 +48,8 @@ PRODUCT = (
 DEPENDENT: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "the element of an invocation": (
         "which invocation holds which element of a matrix",
-        {"body": LOADED + "%x = OpCompositeExtract %u32 %m 0\n" + store("%x"), "declarations": SQUARE.format("u32", 2)},
-        {"body": LOADED + ADDED, "declarations": SQUARE.format("u32", 2)},
+        {"body": LOADED + "%x = OpCompositeExtract %u32 %m 0\n" + store("%x"), "declarations": SQUARE},
+        {"body": LOADED + ADDED, "declarations": SQUARE},
     ),
     "the last workgroup": (
         "the order of workgroups",
@@ -88,16 +87,13 @@ def found(
     module.write_bytes(shader(body, buffer_type=buffer_type, **options))
     given = (data or [*range(4)]) * 4
     buffers = f"i: {{binding: 0, type: {buffer_type}, data: {given}}}, o: {{binding: 1, type: {buffer_type}, bytes: 64}}"
-    job.write_text(f"subgroup_size: 4\nworkgroups: [2, 1, 1]\nbuffers: {{{buffers}}}\n".replace("[2, 1, 1]", _workgroups(body)))
+    workgroups = 2 if "%workgroup_x" in body else 1
+    job.write_text(f"subgroup_size: 4\nworkgroups: [{workgroups}, 1, 1]\nbuffers: {{{buffers}}}\n")
     code = main(["run-module", str(module), str(job), "--freedom", "--json"])
     told = json.loads(capsys.readouterr().out)
     assert told["observations"] == []
     assert code == int(bool(told["dependences"]))
     return list(told["dependences"])
-
-
-def _workgroups(body: str) -> str:
-    return "[2, 1, 1]" if "%workgroup_x" in body else "[1, 1, 1]"
 
 
 @pytest.mark.parametrize("what", DEPENDENT)

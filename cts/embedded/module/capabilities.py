@@ -5,7 +5,7 @@ The grammar states what each instruction and each enumerant needs. Widths of num
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -44,9 +44,9 @@ _OF_VULKAN_MODEL = frozenset({"CooperativeMatrixKHR", "CooperativeVectorNV"})
 
 
 class Lack(NamedTuple):
-    """What a module fails to declare: ``index`` of the instruction that needs it, and its alternatives."""
+    """What a module fails to declare: ``number`` of the instruction that needs it, and its alternatives."""
 
-    index: int
+    number: int
     capabilities: tuple[str, ...] = ()
     extensions: tuple[str, ...] = ()
 
@@ -93,7 +93,7 @@ def lacks(instructions: Sequence[Instruction], version: tuple[int, int]) -> Iter
                     yield Lack(index, alternatives)
 
 
-def _declared(numbers: Iterator[int]) -> Collection[str]:
+def _declared(numbers: Iterator[int]) -> Set[str]:
     """Return the names of capabilities, and of those that they imply."""
     by_value, by_name = GRAMMAR.kinds["Capability"].by_value, GRAMMAR.kinds["Capability"].by_name
     pending = [by_value[number] for number in numbers if number in by_value]

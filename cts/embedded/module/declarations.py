@@ -138,7 +138,7 @@ class _Declarations:
         if self._module.settings.strict:
             need(any(one.op is Op.MemoryModel for one in self._module.instructions), "the module has no OpMemoryModel")
             for lack in lacks(self._module.instructions, self._module.version):
-                self._module.index = lack.index
+                self._module.index = lack.number
                 raise Malformed(str(lack))
 
     def _check_interface(self) -> None:

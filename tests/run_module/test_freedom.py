@@ -119,6 +119,13 @@ def test_a_dependence_is_told_in_words(tmp_path, capsys) -> None:
     assert "depends on the order of subgroups and invocations" in capsys.readouterr().out
 
 
+def test_a_sum_that_ends_at_the_last_workgroup_to_arrive_depends_on_their_order(capsys) -> None:
+    path = Path(__file__).parent / "shaders/last_workgroup_vulkan_model"
+    assert main(["run-module", f"{path}.spv", f"{path}.yaml", "--freedom", "--json"]) == 1
+    (one,) = json.loads(capsys.readouterr().out)["dependences"]
+    assert (one["on"], one["parting"]["source"]["line"]) == ("the order of workgroups", 13)
+
+
 NEIGHBOURS = (
     "%mine = OpAccessChain %ptr_shared %shared %lane\nOpStore %mine %lane NonPrivatePointer\n"
     "OpControlBarrier {0} {0} %u32_24840\n"

@@ -5,6 +5,7 @@ spirv-val rejects the module, so nothing runs."""
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from cts.checkout import find_root
@@ -19,9 +20,10 @@ from cts.embedded.profile import load_profile
 from cts.engine.plan import DEFAULT_STEP_TIMEOUT, seconds_of
 from cts.exit_codes import INVALID_MODULE
 from cts.judges import Choice, choose
+from cts.run_module.freedom import Dependence, dependences
 from cts.run_module.job import Job, make_job, read_document
-from cts.run_module.report import document, examined_lines, invalid_lines, left_lines, rule_statements
-from cts.run_module.running import Examined, Left, against, examine, run_on
+from cts.run_module.report import dependence_lines, document, examined_lines, invalid_lines, left_lines, rule_statements
+from cts.run_module.running import Examined, Left, against, examine, limits_of, run_on
 from cts.run_module.template import template
 from cts.run_module.validity import Invalid, find_invalid
 from cts.run_module.values import JobError
@@ -44,6 +46,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-examine", action="store_true", help="do not run the module on the embedded device first")
     parser.add_argument(
         "--no-spirv-val", action="store_true", help="do not ask spirv-val, where it is installed, whether the module is valid"
+    )
+    parser.add_argument(
+        "--freedom",
+        action="store_true",
+        help="also run it in ways that devices choose freely, and report what depends on them",
     )
     add(parser, "--step-timeout")
     parser.add_argument(
@@ -135,18 +142,33 @@ def _run(options: argparse.Namespace, job: Job, choice: Choice | None, profile: 
         raise CtsError("--no-examine leaves out the embedded device, which --device embedded and --against embedded need")
     size = job.kernel.required_subgroup_size or (None if choice is None else choice.description.subgroup_size)
     examined = None if options.no_examine else examine(job, profile, size, options.steps)
+    free = _free(options, job, profile, size, examined)
     left = [] if choice is None else [_on_device(choice, options, job, examined)]
     found = examined is not None and examined.observations
     statements = rule_statements(find_root(Path(__file__).parent)) if found else {}
     if options.json:
-        print_json(document(examined, left, statements))
+        print_json(document(examined, left, statements, dependences=free))
     else:
-        for line in examined_lines(examined, statements) if examined is not None else ():
-            print(line)
+        if examined is not None:
+            print(*examined_lines(examined, statements), sep="\n")
+            for dependence in free:
+                print(*dependence_lines(dependence), sep="\n")
+            if options.freedom and not free and not examined.left.stopped:
+                print("embedded device: the results depend on no free choice that was tried")
         for one in left:
             for line in left_lines(one):
                 print(line)
-    return int((examined is not None and examined.is_wrong) or any(one.is_wrong for one in left))
+    return int((examined is not None and examined.is_wrong) or bool(free) or any(one.is_wrong for one in left))
+
+
+def _free(options: argparse.Namespace, job: Job, profile: str, size: int | None, examined: Examined | None) -> list[Dependence]:
+    """Return the free choices on which the results depend, if they were asked for and a usual run finished."""
+    if not options.freedom or examined is None or examined.left.stopped:
+        return []
+    description = load_profile(profile)
+    if size is not None:
+        description = replace(description, subgroup_size=size)
+    return list(dependences(job, description, limits_of(options.steps), examined))
 
 
 def _running(device: str) -> Choice:

@@ -64,6 +64,7 @@ class Pipeline:
         self.kernel = kernel
         self._settings = settings
         self._built_in = settings.faults.performing(built_in)
+        self._ordered = settings.faults.performing(ordered_workgroups)
         self._passed_on = settings.faults.performing(passed_on)
         self._choices: np.random.Generator | None = None
         with reading():
@@ -175,8 +176,8 @@ class Pipeline:
         """Run the entry point in each workgroup of a dispatch."""
         translation, machine = self._translation, self._translation.machine
         main = translation.functions[translation.entry]
-        for z, y, x in product(*(range(count) for count in reversed(machine.workgroups))):
-            machine.begin_workgroup((x, y, z))
+        for workgroup in self._ordered(machine.workgroups):
+            machine.begin_workgroup(workgroup)
             self._begin_workgroup()
             machine.call(main, ())
 
@@ -290,6 +291,12 @@ class Pipeline:
                 cell.value = values[initializer]
             else:
                 cell.value = UNDEFINED if self._settings.strict else translation.zero(cell.type)
+
+
+@replaceable
+def ordered_workgroups(counts: tuple[int, int, int]) -> list[tuple[int, int, int]]:
+    """Return the numbers of all workgroups of a dispatch, in the order in which they run. Any order is allowed."""
+    return [(x, y, z) for z, y, x in product(*map(range, reversed(counts)))]
 
 
 @replaceable

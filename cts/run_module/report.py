@@ -9,6 +9,7 @@ from typing import Any
 
 from cts.embedded.observations import Observation, by_cause
 from cts.run_module.comparing import Difference
+from cts.run_module.freedom import Dependence
 from cts.run_module.running import Examined, Left
 from cts.run_module.validity import Invalid
 from generators.casebook.requirements import load_requirements
@@ -71,6 +72,23 @@ def examined_lines(examined: Examined, statements: Mapping[str, str]) -> Iterato
         yield from cause_lines(group, "" if rule in told else statements.get(rule, ""))
         told.add(rule)
     yield from left_lines(examined.left)
+    for other in examined.others:
+        yield from left_lines(other)
+
+
+def dependence_lines(one: Dependence) -> Iterator[str]:
+    """Yield a dependence on a free choice in words."""
+    yield f"depends on {one.way.freedom}, which a device chooses freely: with {one.way.text}"
+    if one.stopped:
+        yield f"  stopped: {one.stopped}"
+    yield from (f"  {_difference(difference, 'the usual run')}" for difference in one.differences)
+    yield from (f"  {observation.severity}: {observation.text} [{observation.rule}]" for observation in one.observations)
+    parting = one.parting
+    if parting is not None:
+        who = "" if parting.invocation is None else f"invocation {parting.invocation} of "
+        where = "" if parting.source is None else f" at {parting.source}"
+        yield f"  the runs part{where} in {parting.instruction}"
+        yield f"  for {who}workgroup ({', '.join(map(str, parting.workgroup))}): usually {parting.usual}, here {parting.other}"
 
 
 def left_lines(left: Left) -> Iterator[str]:
@@ -95,11 +113,15 @@ def _difference(one: Difference, what: str) -> str:
 
 
 def document(
-    examined: Examined | None, left: Iterable[Left], statements: Mapping[str, str], invalid: Invalid | None = None
+    examined: Examined | None,
+    left: Iterable[Left],
+    statements: Mapping[str, str],
+    invalid: Invalid | None = None,
+    dependences: Iterable[Dependence] = (),
 ) -> dict[str, Any]:
     """Return all findings as one object; see ``examined_lines``."""
     groups = () if examined is None else by_cause(examined.observations)
-    runs = ([] if examined is None else [examined.left]) + list(left)
+    runs = ([] if examined is None else [examined.left, *examined.others]) + list(left)
     return {
         "invalid_module": None if invalid is None else asdict(invalid),
         "observations": [
@@ -118,6 +140,17 @@ def document(
             }
             for cause, group in enumerate(groups)
             for one in group
+        ],
+        "dependences": [
+            {
+                "on": one.way.freedom,
+                "with": one.way.text,
+                "stopped": one.stopped or None,
+                "differences": [_record(difference) for difference in one.differences],
+                "rules": [observation.rule for observation in one.observations],
+                "parting": None if one.parting is None else asdict(one.parting),
+            }
+            for one in dependences
         ],
         "runs": [
             {

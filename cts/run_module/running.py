@@ -10,12 +10,14 @@ import numpy as np
 from cts.devices.device import Device, DeviceFailure, UndefinedBehaviour
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.observations import Observation, Observations, Severity
-from cts.embedded.profile import load_profile
+from cts.embedded.profile import Profile, load_profile
 from cts.embedded.types.limits import Limits
 from cts.run_module.comparing import Difference, compare
 from cts.run_module.job import Expectation, Job
 from cts.run_module.placing import lacking, place, taken_out
 from generators.errors import GeneratorError
+from generators.spirv.enumerants import Capability, Op
+from generators.spirv.reader import read_instructions
 
 WRONG = frozenset({Severity.UNDEFINED, Severity.RULE})
 """Severities that count as mistakes of the module."""
@@ -54,15 +56,22 @@ class Left:
 
 @dataclass(frozen=True)
 class Examined:
-    """The findings of the embedded device: ``observations``, worst first, and the results of the run."""
+    """The findings of the embedded device.
+
+    Attributes:
+        observations: mistakes, worst first.
+        left: the results of the run.
+        others: the results with other subgroup sizes, of those where something else is wrong.
+    """
 
     observations: tuple[Observation, ...]
     left: Left
+    others: tuple[Left, ...] = ()
 
     @property
     def is_wrong(self) -> bool:
         """Whether the module makes a mistake."""
-        return any(one.severity in WRONG for one in self.observations) or self.left.is_wrong
+        return any(one.severity in WRONG for one in self.observations) or self.left.is_wrong or bool(self.others)
 
 
 def examine(job: Job, profile: str, subgroup_size: int | None, steps: int) -> Examined:
@@ -77,11 +86,56 @@ def examine(job: Job, profile: str, subgroup_size: int | None, steps: int) -> Ex
     description = load_profile(profile)
     if subgroup_size is not None:
         description = replace(description, subgroup_size=subgroup_size)
+    limits = limits_of(steps)
+    observations, left = _run(job, description, limits, "embedded")
+    others: list[Left] = []
+    for size in _other_sizes(job, description) if subgroup_size is None and not left.stopped else ():
+        found, other = _run(job, replace(description, subgroup_size=size), limits, f"embedded, subgroups of {size}")
+        if any(one.rule in _OF_SIZES for one in found):
+            continue
+        new = unknown(found, observations)
+        observations += tuple(replace(one, text=f"{one.text} (with subgroups of {size})") for one in new)
+        if other.is_wrong and other.differences != left.differences:
+            others.append(other)
+    return Examined(observations, left, tuple(others))
+
+
+def limits_of(steps: int) -> Limits:
+    """Return the limits of the embedded device for a module that may run ``steps`` instructions."""
+    return Limits(steps=steps, memory=_MOST_BYTES)
+
+
+def unknown(found: tuple[Observation, ...], known: tuple[Observation, ...]) -> tuple[Observation, ...]:
+    """Return the observations that break a rule at an instruction where the known ones do not."""
+    before = {(one.index, one.rule) for one in known}
+    return tuple(one for one in found if (one.index, one.rule) not in before)
+
+
+def _run(job: Job, profile: Profile, limits: Limits, name: str) -> tuple[tuple[Observation, ...], Left]:
     observations = Observations()
-    limits = Limits(steps=steps, memory=_MOST_BYTES)
-    device = EmbeddedDevice(description, limits=limits, observations=observations)
-    left = run_on(device, job, "embedded", expect_stops=True)
-    return Examined(observations.all(), left)
+    device = EmbeddedDevice(profile, limits=limits, observations=observations)
+    left = run_on(device, job, name, expect_stops=True)
+    return observations.all(), left
+
+
+_OF_SIZES = frozenset(
+    {"VUID-VkPipelineShaderStageCreateInfo-module-08987", "VUID-VkPipelineShaderStageCreateInfo-module-10169", "VUID-RuntimeSpirv-x-06432"}
+)
+"""Rules that no pipeline of a device with another subgroup size breaks: its application gives other local sizes."""
+
+_OF_SUBGROUPS = ("GroupNonUniform", "CooperativeMatrix", "Subgroup")
+"""Parts of the names of capabilities of modules to which the subgroup size matters."""
+
+
+def _other_sizes(job: Job, profile: Profile) -> tuple[int, ...]:
+    """Return the other subgroup sizes that a profile allows; none if the job requires one, or its module has nothing of subgroups."""
+    capabilities = (words[0] for op, words, _ in read_instructions(job.kernel.spirv) if op is Op.Capability)
+    names = [Capability(number).name for number in capabilities if number in Capability]
+    if job.kernel.required_subgroup_size is not None or not any(part in name for name in names for part in _OF_SUBGROUPS):
+        return ()
+    least, most = (profile.limits.get(f"{which}SubgroupSize", profile.subgroup_size) for which in ("min", "max"))
+    sizes = (1 << bit for bit in range(least.bit_length() - 1, most.bit_length()))
+    return tuple(size for size in sizes if size != profile.subgroup_size)
 
 
 def run_on(device: Device, job: Job, name: str, expect_stops: bool = False) -> Left:

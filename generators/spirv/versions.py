@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from generators.errors import GeneratorError, Rule
 from generators.program.shape import LATEST, Version
@@ -40,7 +40,7 @@ def extensions_beyond(module: bytes) -> set[str]:
     declared = {read_string(words)[0] for op, words, _ in read_instructions(module) if op is Op.Extension}
     found: set[str] = set()
     for name, grammar in _used(module):
-        if _has(version, grammar) or not (grammar.version or grammar.extensions) or not declared.isdisjoint(grammar.extensions):
+        if declares(grammar, version, declared):
             continue
         if not grammar.extensions:
             raise GeneratorError(
@@ -48,6 +48,11 @@ def extensions_beyond(module: bytes) -> set[str]:
             )
         found.add(_chosen(grammar.extensions))
     return found
+
+
+def declares(grammar: InstructionGrammar | EnumerantGrammar, version: Version, extensions: Set[str]) -> bool:
+    """Tell whether a module of ``version`` that declares ``extensions`` has a feature, as far as versions and extensions decide it."""
+    return _has(version, grammar) or not (grammar.version or grammar.extensions) or not extensions.isdisjoint(grammar.extensions)
 
 
 def _has(version: Version, grammar: InstructionGrammar | EnumerantGrammar) -> bool:

@@ -6,7 +6,9 @@ import re
 
 import numpy as np
 
+from cts.embedded.module.capabilities import lacks
 from generators.spirv.assemble import assemble
+from generators.spirv.reader import read_header, read_instructions
 
 _TYPES = {
     "u8": "OpTypeInt 8 0",
@@ -52,7 +54,7 @@ def shader(
     built_ins = "\n".join(f"OpDecorate %gl_{name} BuiltIn {name}" for name in _BUILT_INS)
     capability_lines = "\n".join(f"OpCapability {name}" for name in capabilities)
     variables = "\n".join(f"%gl_{name} = OpVariable %ptr_builtin Input" for name in _BUILT_INS)
-    return assemble(
+    return declared(
         f"""
 OpCapability Shader
 {capability_lines}
@@ -121,6 +123,21 @@ OpReturn
 OpFunctionEnd
 """
     )
+
+
+def declared(text: str) -> bytes:
+    """Return the module of an assembly, which also declares the capabilities and extensions that it lacks."""
+    while True:
+        module = assemble(text)
+        lack = next(lacks(list(read_instructions(module)), read_header(module).version), None)
+        if lack is None:
+            return module
+        if lack.capabilities:
+            text = f"OpCapability {lack.capabilities[0]}\n{text}"
+        else:
+            capabilities, _, rest = text.rpartition("\nOpCapability ")
+            last, _, rest = rest.partition("\n")
+            text = f'{capabilities}\nOpCapability {last}\nOpExtension "{lack.extensions[0]}"\n{rest}'
 
 
 def _variables(body: str) -> str:

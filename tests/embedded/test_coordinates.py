@@ -33,7 +33,6 @@ def test_each_component_has_the_place_of_its_element(result, mapping, rows, colu
 @pytest.mark.parametrize(
     ("lines", "capabilities", "says"),
     [
-        ("%at = OpCooperativeMatrixGetCoordinateEXT %pair %m %u32_0", ("CooperativeMatrixKHR",), "M1-CAP-04"),
         ("%at = OpCooperativeMatrixGetCoordinateEXT %u32 %m %u32_0", CAPABILITIES, "M1-COORD-02"),
         ("%at = OpCooperativeMatrixGetCoordinateEXT %pair %m %f32_4.0", CAPABILITIES, "M1-COORD-02"),
         ("%at = OpCooperativeMatrixGetCoordinateEXT %pair %m %u32_16", CAPABILITIES, "M1-COORD-03"),

@@ -159,7 +159,6 @@ RETURN = "OpReturnValue %s2"
 RULES = {
     "out of bounds": ({"at": "36"}, "KHR-MEM-02"),
     "a pointer that is not aligned": ({"at": "1"}, "CM2-LT-06"),
-    "no capability": ({"capabilities": CAPABILITIES[:1]}, "CM2-CAP-05"),
     "no function": ({"functions": "%decode = OpConstant %u32 1"}, "CM2-DEC-01"),
     "another return type": (
         {
@@ -288,7 +287,6 @@ def test_groups_run_along_the_tensor_whatever_the_view(result) -> None:
 
 VECTOR_RULES = {
     "a block that is not a multiple": ({"lines": ["block 1 3", "dimension 4 9"]}, "DV-SEM-07"),
-    "no capability": ({"capabilities": CAPABILITIES}, "DV-CAP-01"),
     "a scalar": ({"vector": "%decode"}, "DV-FN-01"),
     "a vector of another type": (
         {

@@ -10,8 +10,7 @@ import pytest
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
 from generators.kernel import BufferSlot, Dispatch, Kernel
-from generators.spirv.assemble import assemble
-from tests.embedded.assembly import shader, store, words
+from tests.embedded.assembly import declared, shader, store, words
 from tests.embedded.conftest import run
 from tests.undefined import undefined
 
@@ -194,7 +193,7 @@ OpFunctionEnd
 def physical(text: str, given: np.ndarray, strict: bool = True) -> np.ndarray:
     device = EmbeddedDevice(replace(load_profile("universal"), subgroup_size=4), strict=strict)
     slots = (BufferSlot("to", 16, True, None, 0), BufferSlot("from", given.size, False, None, 8))
-    kernel = Kernel(assemble(text), slots, push_constant_bytes=16)
+    kernel = Kernel(declared(text), slots, push_constant_bytes=16)
     outcome = device.run(kernel, [Dispatch(bytes(16), (np.zeros(16, np.uint8), given))])[0]
     return outcome.outputs["to"].view(np.uint32)
 

@@ -115,11 +115,6 @@ def test_a_result_of_another_type_stops(forbidden) -> None:
     assert forbidden(module, NUMBERS).rule == "CM2-PE-01"
 
 
-def test_a_capability_is_needed(forbidden) -> None:
-    body = load("square") + APPLY.format("")
-    assert forbidden(shader(body, SQUARE, functions=function("OpReturnValue %x")), NUMBERS).rule == "CM2-CAP-03"
-
-
 def test_a_call_by_a_part_of_the_subgroup_stops(forbidden) -> None:
     body = load("square") + divergent(APPLY.format(""))
     module = shader(body, SQUARE, functions=function("OpReturnValue %x"), capabilities=CAPABILITIES)

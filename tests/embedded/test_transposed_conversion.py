@@ -67,7 +67,6 @@ def test_an_undefined_element_is_undefined_where_it_goes(decoration, defined) ->
 
 CHANGE, NARROWED = "CooperativeMatrixConvertUseEXT", "UConvert"
 REFUSED = {
-    "another capability": (CHANGE, matrix("to", "u32", 8, 4, 1), FROM, ("CooperativeMatrixConversionsNV",), "M1-TR-04"),
     "a bit cast": ("Bitcast", matrix("to", "s32", 8, 4, 0), FROM, (EXTENDED,), "M1-TR-04"),
     "a negation": ("SNegate", matrix("to", "u32", 8, 4, 2), FROM, (EXTENDED,), "M1-TR-04"),
     "sizes not swapped": (CHANGE, matrix("to", "u32", 4, 8, 0), FROM, (EXTENDED,), "M1-TR-01"),

@@ -96,10 +96,6 @@ def test_a_pointer_chain_needs_the_stride_of_its_base(forbidden) -> None:
     assert forbidden(shader(body, BYTES, LAID_OUT, capabilities=(*CAPABILITIES, "Int8")), NUMBERS).rule == "UP-CHN-03"
 
 
-def test_untyped_pointers_need_their_capability(forbidden) -> None:
-    assert forbidden(shader("", BYTES, LAID_OUT, capabilities=("Int8",))).rule == "UP-CAP-01"
-
-
 def test_pointers_that_subgroups_choose_lead_into_different_buffers(result) -> None:
     body = (
         "%in_at = OpAccessChain %ptr_in %input %s32_0 %u32_0\n%out_at = OpAccessChain %ptr_in %output %s32_0 %u32_0\n"

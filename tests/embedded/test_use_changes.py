@@ -109,7 +109,6 @@ def test_an_undefined_matrix_may_move_but_not_be_stored(forbidden) -> None:
 
 
 WRONG = {
-    "no capability": ("CooperativeMatrixConvertUseEXT", matrix("to", "u32", 4, 8, 0), FROM, (), "CM2-CAP-02"),
     "another sign": ("CooperativeMatrixConvertUseEXT", matrix("to", "s32", 4, 8, 0), FROM, CAPABILITIES, "CM2-CVT-03"),
     "other rows": ("CooperativeMatrixConvertUseEXT", matrix("to", "u32", 8, 4, 0), FROM, CAPABILITIES, "CM2-CVT-03"),
     "another scope": ("CooperativeMatrixConvertUseEXT", matrix("to", "u32", 4, 8, 0, 2), FROM, CAPABILITIES, "CM2-CVT-03"),
@@ -130,13 +129,6 @@ WRONG = {
         FROM,
         (EXTENDED,),
         "M1-USE-04",
-    ),
-    "transposed without a capability": (
-        "CooperativeMatrixTransposeNV",
-        matrix("to", "u32", 8, 4, 1),
-        FROM,
-        ("CooperativeMatrixConversionsEXT",),
-        "CM2-CAP-02",
     ),
     "transposed to A": ("CooperativeMatrixTransposeNV", matrix("to", "u32", 8, 4, 0), FROM, CAPABILITIES, "CM2-TR-01"),
     "transposed from A": (

@@ -14,7 +14,7 @@ from cts.embedded.module.translation import Translation, Words
 from cts.embedded.types.shapes import is_int32, is_number
 from cts.embedded.types.spirv_types import MatrixType, Number, Type, Vector, constituent_count, constituent_type
 from cts.embedded.types.values import UNDEFINED, Partly, Undefined, Value, blend, expand, settle, signed_index
-from generators.spirv.enumerants import Capability, Op
+from generators.spirv.enumerants import Op
 
 _UNDEFINED_COMPONENT = 0xFFFFFFFF
 
@@ -213,8 +213,6 @@ def _own_length(translation: Translation, lengths: np.ndarray) -> Value:
 @computes(Op.CooperativeMatrixGetCoordinateEXT)
 def _coordinate(translation: Translation, words: Words) -> Run:
     what = "OpCooperativeMatrixGetCoordinateEXT"
-    if Capability.CooperativeMatrixGetCoordinateEXT not in translation.capabilities:
-        raise Violation("M1-CAP-04", f"{what} without the capability CooperativeMatrixGetCoordinateEXT")
     matrix, index = translation.matrix_type(words[2], "M1-COORD-02", "the matrix"), words[3]
     result, index_type = translation.types[words[0]], translation.type_of[index]
     if not isinstance(result, Vector) or result.count != 2 or not is_int32(result.element):

@@ -157,6 +157,11 @@ class Clock:
         self._fenced_together = (0, False)
         self.begin_workgroup()
 
+    @property
+    def has_acquired(self) -> bool:
+        """Whether an invocation of the workgroup has acquired accesses of another workgroup."""
+        return bool(self._acquired or self._acquired_by)
+
     def begin_dispatch(self) -> None:
         """Begin another dispatch, in which nothing has been released yet. A workgroup must begin next."""
         self.serial = 1

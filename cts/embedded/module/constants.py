@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.embedded.module.translation import Translation, Words
-from cts.embedded.types.spirv_types import Bool, MatrixType, Number, Type, constituent_count, type_text
-from cts.embedded.types.values import UNDEFINED, Value
+from cts.embedded.types.spirv_types import Bool, MatrixType, Number, TensorLayoutType, TensorViewType, Type, constituent_count, type_text
+from cts.embedded.types.values import UNDEFINED, Value, to_signed
 from generators.spirv.enumerants import Decoration, Op
 
 _BOOLEANS = frozenset({Op.ConstantTrue, Op.ConstantFalse, Op.SpecConstantTrue, Op.SpecConstantFalse})
@@ -32,6 +32,8 @@ def constant_value(translation: Translation, op: Op, words: Words) -> Value:
     if op in _COMPOSITES or op in _REPEATED:
         return _composite(translation, op, type_, words)
     if op is Op.ConstantNull:
+        if isinstance(type_, TensorLayoutType | TensorViewType):
+            raise Violation("TA-OPQ-01", "OpConstantNull of a tensor layout or view")
         return translation.zero(type_)
     if op is Op.Undef:
         translation.check_types(Op.Undef, words)
@@ -55,6 +57,10 @@ def _number(translation: Translation, op: Op, type_: Type, words: Words) -> Valu
     if not isinstance(type_, Number):
         raise Malformed(f"a number that is a {type_text(type_)}")
     bits = words[2] | (words[3] << 32 if len(words) > 3 else 0)
+    wide = max(type_.bits, 32)
+    own = bits & type_.mask
+    extended = to_signed(own, type_.bits, type_.signed_dtype) % (1 << wide) if type_.component.is_signed else own
+    need(not translation.settings.strict or bits == extended, f"a literal of {wide} bits that is not extended from {type_.bits}")
     specialized = None if op is Op.Constant else _specialized(translation, words[1])
     return translation.number_value(type_, bits if specialized is None else specialized)
 

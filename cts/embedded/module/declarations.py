@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.embedded.memory.ordering import MAX_INVOCATIONS
+from cts.embedded.module.capabilities import lacks
 from cts.embedded.module.constants import constant_value
 from cts.embedded.module.float_controls import note_mode
 from cts.embedded.module.module import Variable
@@ -19,7 +20,17 @@ from cts.embedded.types.spirv_types import Array, CooperativeVector, MatrixType,
 from cts.embedded.types.values import Value
 from generators.errors import GeneratorError
 from generators.program.shape import LATEST
-from generators.spirv.enumerants import BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, MemoryModel, Op, StorageClass
+from generators.spirv.enumerants import (
+    AddressingModel,
+    BuiltIn,
+    Capability,
+    Decoration,
+    ExecutionMode,
+    ExecutionModel,
+    MemoryModel,
+    Op,
+    StorageClass,
+)
 from generators.spirv.reader import NotSpirv, read_string
 from generators.spirv.versions import extensions_beyond
 from generators.types import Scope
@@ -44,6 +55,8 @@ _VARIABLES = frozenset(
 """Storage classes of variables that are declared outside of functions."""
 
 
+_BOUND = frozenset({StorageClass.StorageBuffer, StorageClass.Uniform, StorageClass.UniformConstant})
+_LAID_OUT = frozenset({StorageClass.StorageBuffer, StorageClass.Uniform, StorageClass.PushConstant})
 _MADE = frozenset({Op.SpecConstantOp, Op.SpecConstantComposite, Op.SpecConstantCompositeReplicateEXT})
 """Instructions that make a constant from other constants, which specialization may change."""
 
@@ -100,6 +113,7 @@ class _Declarations:
     def outline(self) -> None:
         """Evaluate the declarations that do not depend on the number of invocations."""
         self._check_version()
+        self._check_declared()
         self._module.first_function = self._read_declarations()
         self._module.index = -1
         self._check_interface()
@@ -120,15 +134,40 @@ class _Declarations:
                 "SPIR-V 2.16.1", f"a module of SPIR-V {version} must declare {', '.join(sorted(lacking))} for instructions that it uses"
             )
 
+    def _check_declared(self) -> None:
+        """Refuse a module that uses what it does not declare."""
+        if self._module.settings.strict:
+            need(any(one.op is Op.MemoryModel for one in self._module.instructions), "the module has no OpMemoryModel")
+            for lack in lacks(self._module.instructions, self._module.version):
+                self._module.index = lack.number
+                raise Malformed(str(lack))
+
     def _check_interface(self) -> None:
         """Before SPIR-V 1.4, refuse variables in an entry point's interface that are neither Input nor Output.
 
         Refuse workgroup blocks that are mixed with other workgroup variables or not decorated."""
         self._check_workgroup()
+        if self._module.settings.strict:
+            self._check_resources()
         for id_ in self._interface if self._module.version < (1, 4) else ():
             found = self._module.variables.get(id_)
             if found is not None and found.storage not in (StorageClass.Input, StorageClass.Output):
                 raise Violation("SPIR-V 3.52.4", f"the interface has a variable of {found.storage.name} storage, which needs SPIR-V 1.4")
+
+    def _check_resources(self) -> None:
+        """Check decorations of members, and of the variables that the host provides."""
+        module = self._module
+        for (id_, member), found in module.member_decorations.items():
+            type_ = module.types.get(id_)
+            fits = isinstance(type_, Struct) and member < len(type_.members)
+            need(fits, f"decorations {sorted(found)} of member {member} of %{id_}, which has no such member")
+        for one in module.variables.values():
+            if one.storage in _BOUND and module.uses(one.id):
+                for which in (Decoration.DescriptorSet, Decoration.Binding):
+                    if module.decoration(one.id, which) is None:
+                        raise Violation("VUID-StandaloneSpirv-UniformConstant-06677", f"'{module.name(one.id)}' has no {which.name}")
+            if one.storage in _LAID_OUT and not one.is_descriptor_array:
+                need(one.data in module.laid_out, f"the contents of '{module.name(one.id)}' have no explicit layout")
 
     def _check_workgroup(self) -> None:
         """Check the variables of workgroup memory (SPV_KHR_workgroup_memory_explicit_layout, 2.16.2)."""
@@ -168,9 +207,17 @@ class _Declarations:
         elif op in _TYPES:
             type_ = declared_type(self._module, op, words)
             self._module.types[words[0]] = type_
+            if isinstance(type_, MatrixType) and type_.scope is Scope.WORKGROUP:
+                self._check_size_is_known()
             parts = words[1:] if op is Op.TypeStruct else words[1:2] if op in _ARRAYS else ()
             self._module.extents[words[0]] = extent_of(type_, [self._module.extents[id_] for id_ in parts])
             self._note_layout(op, words)
+
+    def _check_size_is_known(self) -> None:
+        """Refuse a matrix type of scope Workgroup before the constants of the local size."""
+        is_id, words = self._local_size_words or (False, ())
+        if is_id and not all(id_ in self._module.type_of for id_ in words):
+            raise Violation("CM2-WG-01", "a matrix type of scope Workgroup before the constants that LocalSizeId names")
 
     def _note_layout(self, op: Op, words: Words) -> None:
         """Note whether a type and all of its parts are explicitly laid out."""
@@ -210,7 +257,10 @@ class _Declarations:
         self._module.capabilities.add(words[0])
 
     def _memory_model(self, words: Words) -> None:
+        self._module.is_logical = words[0] == AddressingModel.Logical
         self._module.private_model = words[1] == MemoryModel.Vulkan
+        declares = Capability.VulkanMemoryModel in self._module.capabilities
+        need(self._module.private_model or not declares, "the capability VulkanMemoryModel is for the Vulkan memory model alone")
 
     def _entry_point(self, words: Words) -> None:
         name, length = read_string(words[2:])

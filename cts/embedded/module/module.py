@@ -56,6 +56,7 @@ class Module:
         names: id -> the words of its debug name.
         instruction_sets: id -> name of an extended instruction set.
         capabilities: the capabilities that it declares.
+        is_logical: whether it has the Logical addressing model.
         private_model: whether accesses are private by default (the Vulkan memory model).
         entry: id of the entry point's function.
         interface: ids in the interface of the entry point.
@@ -81,6 +82,7 @@ class Module:
         self.names: dict[int, tuple[int, ...]] = {}
         self.instruction_sets: dict[int, str] = {}
         self.capabilities: set[int] = set()
+        self.is_logical = True
         self.private_model = False
         self.entry = 0
         self.interface: frozenset[int] = frozenset()

@@ -97,8 +97,9 @@ class Translation(Module):
         super().__init__(kernel.spirv)
         for op, _, position in self.instructions:
             if op not in UNDERSTOOD and op not in handlers:
-                name = f"Op{op.name}"
-                raise NotSupported(f"SPIR-V word {position}: the embedded device does not support this: {name}", name)
+                name, of = f"Op{op.name}", " or ".join(GRAMMAR.instructions[op].capabilities)
+                what = f"{name}, of the capability {of}" if of else name
+                raise NotSupported(f"SPIR-V word {position}: the embedded device does not support this: {what}", name)
         check_structure(self.instructions, self.bound)
         self.demotes = any(one.op is Op.DemoteToHelperInvocation for one in self.instructions)
         self.kernel = kernel

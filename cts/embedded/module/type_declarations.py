@@ -147,10 +147,8 @@ _UNTYPED_STORAGE = frozenset(
 )
 
 
-def _untyped_pointer(translation: Translation, words: Words) -> PointerType:
+def _untyped_pointer(_: Translation, words: Words) -> PointerType:
     """Return the type of a pointer without a pointee."""
-    if Capability.UntypedPointersKHR not in translation.capabilities:
-        raise Violation("UP-CAP-01", "an untyped pointer in a module that does not declare UntypedPointersKHR")
     found = _storage(words[1])
     if found not in _UNTYPED_STORAGE:
         raise Violation("VUID-StandaloneSpirv-OpTypeUntypedPointerKHR-11417", f"an untyped pointer to {found.name} storage")

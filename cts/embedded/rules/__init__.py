@@ -18,5 +18,10 @@ RULES: Mapping[Op, Rule] = MappingProxyType(
 )
 """Opcode -> rule, of all groups. Instructions without an entry are checked only by their handlers."""
 
-CHECKS: tuple[Check, ...] = (arithmetic.check_transposing, cooperative_vectors.check_vectors, memory.check_passed_on)
+CHECKS: tuple[Check, ...] = (
+    arithmetic.check_transposing,
+    arithmetic.check_small_floats,
+    cooperative_vectors.check_vectors,
+    memory.check_passed_on,
+)
 """Checks that apply to every instruction."""

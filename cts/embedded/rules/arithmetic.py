@@ -9,7 +9,7 @@ from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.embedded.module.translation import RESULT_OPS, Rule, Translation, Words
 from cts.embedded.types.shapes import BOOL, FLOAT, INT, TypeKind, are_alike, bits_of, element_of, is_number, is_physical, kind_of, shape_of
 from cts.embedded.types.spirv_types import Bool, MatrixType, Number, Struct, Vector, type_text
-from generators.spirv.enumerants import Decoration, Op
+from generators.spirv.enumerants import Capability, Decoration, Op
 from generators.types import MICROSCALING_TYPES
 
 
@@ -193,6 +193,34 @@ def check_transposing(translation: Translation, op: Op, words: Words) -> None:
         return
     if Decoration.CooperativeMatrixTransposeEXT in translation.decorations.get(words[1], {}):
         raise Violation("M1-TR-04", f"CooperativeMatrixTransposeEXT on Op{op.name}, which is no conversion of matrices")
+
+
+_SMALL = frozenset({"bf16", "e4m3", "e5m2", *MICROSCALING_TYPES})
+_NOT_ON_SMALL = frozenset(
+    {
+        *(*FLOATS, *_FLOAT_TESTS, Op.Dot, Op.VectorTimesScalar, Op.MatrixTimesScalar, Op.OuterProduct, Op.ExtInst, Op.FmaKHR),
+        *(op for op in Op if op.name.startswith("GroupNonUniform")),
+    }
+)
+"""Instructions that do not take bfloat16 and 8-bit floats (SPV_KHR_bfloat16 and SPV_EXT_float8, validation rules)."""
+
+
+def check_small_floats(translation: Translation, op: Op, words: Words) -> None:
+    """Refuse arithmetic on floats of which programs only make, convert, move and multiply matrices and vectors.
+
+    Raises:
+        Violation: the instruction computes with such a float.
+    """
+    if op not in _NOT_ON_SMALL:
+        return
+    for type_ in (translation.types[words[0]], *(translation.type_of[id_] for id_ in words[2:] if id_ in translation.type_of)):
+        number = type_.number if isinstance(type_, MatrixType) else element_of(type_)
+        if not isinstance(number, Number) or number.component.name not in _SMALL:
+            continue
+        if op is Op.Dot and number.component.name == "bf16" and Capability.BFloat16DotProductKHR in translation.capabilities:
+            continue
+        extension = "SPV_KHR_bfloat16" if number.component.name == "bf16" else "SPV_EXT_float8"
+        raise Violation(f"{extension} 2.16.1", f"Op{op.name} on a {type_text(type_)}; such floats have no arithmetic")
 
 
 RULES: Mapping[Op, Rule] = MappingProxyType(

@@ -28,7 +28,7 @@ from cts.embedded.types.spirv_types import (
     has_no_bytes,
     type_text,
 )
-from generators.spirv.enumerants import Op, StorageClass
+from generators.spirv.enumerants import Capability, Op, StorageClass
 
 
 def _pointer(translation: Translation, id_: int, what: str = "the pointer") -> PointerType:
@@ -236,15 +236,24 @@ _WRITES = (
     *(Op.CooperativeVectorOuterProductAccumulateNV, Op.CooperativeVectorReduceSumAccumulateNV),
 )
 
+_CHOOSING = frozenset({Op.Select, Op.Phi})
+_VARIABLE_POINTERS = frozenset({Capability.VariablePointers, Capability.VariablePointersStorageBuffer})
 _PASSED_ON = frozenset({Op.FunctionCall, Op.Select, Op.CopyObject, Op.Bitcast})
 
 
 def check_passed_on(translation: Translation, op: Op, words: Words) -> None:
-    """Refuse to pass on a pointer into a matrix with gaps or in row-major order, because its user would not know the matrix's layout.
+    """Refuse to choose a pointer without a capability, and to pass on a pointer into a matrix with gaps or in row-major order, because its
+    user would not know the matrix's layout.
 
     Raises:
-        Unsupported: the instruction passes on such a pointer.
+        Malformed: the instruction chooses, and the module lacks the capability.
+        Unsupported: the instruction passes on a pointer into such a matrix.
     """
+    if op in _CHOOSING and isinstance(type_ := translation.types[words[0]], PointerType) and not is_physical(type_):
+        need(
+            not translation.is_logical or not translation.capabilities.isdisjoint(_VARIABLE_POINTERS),
+            f"Op{op.name} of pointers needs the capability VariablePointersStorageBuffer or VariablePointers",
+        )
     if translation.stored and op in _PASSED_ON and not translation.stored.keys().isdisjoint(words[2:]):
         raise Unsupported("a pointer into a matrix with gaps or by rows that is not just accessed")
 

@@ -154,8 +154,6 @@ def untransposed(translation: Translation, op: Op, words: Words) -> MatrixType:
     to, from_ = translation.types[words[0]], translation.type_of[words[2]]
     if not isinstance(to, MatrixType) or not isinstance(from_, MatrixType):
         raise Violation("M1-TR-04", f"CooperativeMatrixTransposeEXT on Op{op.name}, which is no conversion of matrices")
-    if Capability.CooperativeMatrixConversionsEXT not in translation.capabilities:
-        raise Violation("M1-TR-04", "CooperativeMatrixTransposeEXT without the capability CooperativeMatrixConversionsEXT")
     if from_.use is not Use.ACCUMULATOR or to.use not in (Use.A, Use.B):
         raise Violation("M1-TR-01", f"a {from_} to a {to}; it must go from an accumulator to A or B")
     if (from_.scope, from_.columns, from_.rows) != (to.scope, to.rows, to.columns):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import reduce
 from types import MappingProxyType
 
@@ -325,9 +326,36 @@ def _expected(translation: Translation, words: Words) -> Run:
     return on_values(translation, words[2:3], lambda value: value)
 
 
+def fused(x: Value, y: Value, z: Value) -> Value:
+    """Return x * y + z of floats of one type, rounded once (Vulkan, "Precision of core SPIR-V Instructions": OpFmaKHR)."""
+    dtype = np.asarray(x).dtype
+    if dtype == np.float64:
+        return np.vectorize(_fused_double, otypes=[dtype])(x, y, z)[()]
+    product, third = np.asarray(x, np.float64) * np.asarray(y, np.float64), np.asarray(z, np.float64)
+    total = product + third
+    # The product is exact. Rounding the sum to odd keeps enough of it to round again (Boldo and Melquiond).
+    back = total - product
+    error = (product - (total - back)) + (third - back)
+    is_even = np.asarray(total).view(np.int64) & 1 == 0
+    inexact = np.isfinite(total) & (error != 0) & is_even
+    odd = np.where(inexact, np.nextafter(total, np.copysign(np.inf, error)), total)
+    return odd.astype(dtype)[()]
+
+
+def _fused_double(x: float, y: float, z: float) -> float:
+    plain = x * y + z
+    if not (np.isfinite(x) and np.isfinite(y) and np.isfinite(z)):
+        return plain
+    exact = Fraction(x) * Fraction(y) + Fraction(z)
+    try:
+        return float(exact) if exact else plain
+    except OverflowError:
+        return np.inf if exact > 0 else -np.inf
+
+
 @computes(Op.FmaKHR)
 def _fma(translation: Translation, words: Words) -> Run:
-    return apply(translation, Op.FmaKHR, words, lambda x, y, z: x * y + z)
+    return apply(translation, Op.FmaKHR, words, fused)
 
 
 for _table in (_INTEGERS, _SHIFTS, _FLOATS, _INTEGER_COMPARISONS, _FLOAT_TESTS):

@@ -15,6 +15,7 @@ from generators.types import Scope as MatrixScope
 
 _RELEASE = MemorySemantics.Release | MemorySemantics.AcquireRelease | MemorySemantics.SequentiallyConsistent
 _ACQUIRE = MemorySemantics.Acquire | MemorySemantics.AcquireRelease | MemorySemantics.SequentiallyConsistent
+_ORDERS = _RELEASE | _ACQUIRE
 _KINDS: tuple[tuple[MemorySemantics, MemoryKind], ...] = (
     (MemorySemantics.WorkgroupMemory, "workgroup"),
     (MemorySemantics.UniformMemory, "buffer"),
@@ -48,10 +49,24 @@ def _fence_beyond(translation: Translation, semantics: int) -> None:
     machine.clock.fence_beyond(np.flatnonzero(machine.mask), bool(semantics & _RELEASE), bool(semantics & _ACQUIRE), available, visible)
 
 
+def _check(translation: Translation, semantics: int) -> None:
+    """Refuse semantics of a barrier with several memory orders, or with storage classes and none.
+
+    Raises:
+        Violation: it has such semantics, and the device is strict.
+    """
+    orders = (semantics & _ORDERS).bit_count()
+    if orders > 1 and translation.settings.strict:
+        raise Violation("VUID-StandaloneSpirv-MemorySemantics-10865", f"semantics {semantics:#x} with {orders} memory orders")
+    if not orders and any(semantics & bit for bit, _ in _KINDS) and translation.settings.strict:
+        raise Violation("VUID-StandaloneSpirv-MemorySemantics-10871", f"semantics {semantics:#x} with storage classes and no memory order")
+
+
 @executes(Op.ControlBarrier)
 def _control_barrier(translation: Translation, words: Words) -> Run:
     scope, memory_scope, semantics = (translation.constant(w) for w in words)
     machine = translation.machine
+    _check(translation, semantics)
     if scope not in (Scope.Workgroup, Scope.Subgroup):
         named = enumerant_text(Scope, int(scope))
         raise Violation("VUID-StandaloneSpirv-None-04636", f"a control barrier of scope {named}; only Workgroup and Subgroup are allowed")
@@ -83,6 +98,7 @@ def _control_barrier(translation: Translation, words: Words) -> Run:
 @executes(Op.MemoryBarrier)
 def _memory_barrier(translation: Translation, words: Words) -> Run:
     scope, semantics = (translation.constant(w) for w in words)
+    _check(translation, semantics)
     machine = translation.machine
     kinds, available, visible = _reach(translation, semantics)
     beyond = scope in _BEYOND and bool(semantics & MemorySemantics.UniformMemory)

@@ -18,7 +18,7 @@ from cts.embedded.machine.machine import Machine, Run
 from cts.embedded.module.translation import Translation, Words
 from cts.embedded.types.spirv_types import Array, MatrixType, Number, Type, type_text
 from cts.embedded.types.values import UNDEFINED, Value, expand, partly, settle, signed_index, with_defined
-from generators.spirv.enumerants import Capability, Op
+from generators.spirv.enumerants import Op
 from generators.types import Scope, Use
 
 _LINE_BITS = 256
@@ -31,11 +31,6 @@ class Lanes:
 
     value: np.ndarray
     defined: np.ndarray
-
-
-def _demand(translation: Translation, op: str) -> None:
-    if Capability.CooperativeMatrixConversionQCOM not in translation.capabilities:
-        raise Violation("QC-CAP-01", f"{op} without the capability CooperativeMatrixConversionQCOM")
 
 
 def _array(type_: Type, rule: str, what: str) -> tuple[Number, int]:
@@ -76,7 +71,6 @@ def read_as(lanes: Lanes, to: Number) -> Lanes:
 
 @executes(Op.BitCastArrayQCOM)
 def _bitcast(translation: Translation, words: Words) -> Run:
-    _demand(translation, "OpBitCastArrayQCOM")
     from_, count = _plain(translation.type_of[words[2]], "QC-BC-01", "the source")
     to, length = _plain(translation.types[words[0]], "QC-BC-01", "the result")
     if from_.bits * count != to.bits * length:
@@ -88,7 +82,6 @@ def _bitcast(translation: Translation, words: Words) -> Run:
 
 @executes(Op.ExtractSubArrayQCOM)
 def _sub_array(translation: Translation, words: Words) -> Run:
-    _demand(translation, "OpExtractSubArrayQCOM")
     element, count = _plain(translation.type_of[words[2]], "QC-SA-02", "the source")
     to, length = _array(translation.types[words[0]], "QC-SA-01", "the result")
     if to != element:
@@ -145,7 +138,6 @@ def _exchange(translation: Translation, matrix: Type, array: Type, op: str, rule
     Raises:
         Violation: the extension does not allow the types.
     """
-    _demand(translation, op)
     if not isinstance(matrix, MatrixType) or matrix.use is None:
         raise Violation(rules["array"], f"{op} of a {type_text(matrix)}, not a cooperative matrix")
     if matrix.scope is not Scope.SUBGROUP:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cts.embedded.diagnostics import Violation, demanded
+from cts.embedded.faults import replaceable
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Machine, Run
 from cts.embedded.module.translation import Translation, Words
@@ -54,7 +55,7 @@ def _muladd(translation: Translation, words: Words) -> Run:
     flags = words[5] if len(words) > 5 else 0
     _check(a, b, c, result, flags)
     machine, values = translation.machine, translation.values
-    multiply = _floats(result) if result.number.is_float else _integers(machine, a, b, c, result, flags)
+    multiply = translation.performing(float_product)(result) if result.number.is_float else _integers(machine, a, b, c, result, flags)
 
     def run() -> Value:
         machine.active_instances(result.scope)
@@ -66,7 +67,9 @@ def _muladd(translation: Translation, words: Words) -> Run:
 _Multiply = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
-def _floats(result: MatrixType) -> _Multiply:
+@replaceable
+def float_product(result: MatrixType) -> _Multiply:
+    """Return the function that computes A x B + C in floats; any order and precision is allowed."""
     if result.number.bits == 64:
         return _sequential
     dtype = result.number.dtype

@@ -14,7 +14,7 @@ from cts.embedded.module.translation import Translation, Words
 from cts.embedded.types.shapes import is_int32
 from cts.embedded.types.spirv_types import MatrixType, Number, PointerType, Type
 from cts.embedded.types.values import UNDEFINED, Partly, Undefined, Value, partly
-from generators.spirv.enumerants import Capability, Op, StorageClass
+from generators.spirv.enumerants import Op, StorageClass
 
 _WHAT = "OpCooperativeMatrixPerElementOpNV"
 _Argument = Callable[[Lanes, np.ndarray], Value]
@@ -23,8 +23,6 @@ _Argument = Callable[[Lanes, np.ndarray], Value]
 
 @executes(Op.CooperativeMatrixPerElementOpEXT)
 def _per_element(translation: Translation, words: Words) -> Run:
-    if Capability.CooperativeMatrixPerElementOperationsEXT not in translation.capabilities:
-        raise Violation("CM2-CAP-03", f"{_WHAT} without the capability CooperativeMatrixPerElementOperationsNV")
     matrix = translation.matrix_type(words[2], "CM2-PE-01", "the matrix")
     if translation.types[words[0]] != matrix:
         raise Violation("CM2-PE-01", f"the result does not have the matrix's type, {matrix}")

@@ -20,8 +20,8 @@ from cts.embedded.machine.remembering import remember_small
 from cts.embedded.module.translation import Translation, Words
 from cts.embedded.types.spirv_types import MatrixType
 from cts.embedded.types.values import Undefined, Value
-from generators.spirv.enumerants import Capability, Op
 from generators.spirv.enumerants import CooperativeMatrixReduce as Reduce
+from generators.spirv.enumerants import Op
 from generators.types import Use
 
 _WHAT = "OpCooperativeMatrixReduceNV"
@@ -109,8 +109,6 @@ def _check(result: MatrixType, matrix: MatrixType, mode: int) -> None:
 
 @executes(Op.CooperativeMatrixReduceEXT)
 def _reduce(translation: Translation, words: Words) -> Run:
-    if Capability.CooperativeMatrixReductionsEXT not in translation.capabilities:
-        raise Violation("CM2-CAP-01", f"{_WHAT} without the capability CooperativeMatrixReductionsNV")
     id_, mode = words[2], words[3]
     result, matrix = translation.types[words[0]], translation.matrix_type(id_, "CM2-RED-01", "the matrix")
     if not isinstance(result, MatrixType):

@@ -4,7 +4,7 @@ OpCooperativeMatrixConvertUseEXT (SPV_EXT_cooperative_matrix_maintenance1, 3.49.
 from __future__ import annotations
 
 from cts.embedded.diagnostics import Violation, demanded
-from cts.embedded.instructions.arithmetic.elementwise import USE_CONVERSIONS, is_transposing, then_transposed, untransposed, use_may_change
+from cts.embedded.instructions.arithmetic.elementwise import is_transposing, then_transposed, untransposed, use_may_change
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Run
 from cts.embedded.module.translation import Translation, Words
@@ -22,8 +22,6 @@ def _types(translation: Translation, words: Words, rule: str) -> tuple[MatrixTyp
 
 @executes(Op.CooperativeMatrixConvertUseEXT)
 def _convert(translation: Translation, words: Words) -> Run:
-    if translation.capabilities.isdisjoint(USE_CONVERSIONS):
-        raise Violation("CM2-CAP-02", "a change of use without CooperativeMatrixConversionsNV or CooperativeMatrixConversionsEXT")
     extended = Capability.CooperativeMatrixConversionsEXT in translation.capabilities
     of_types, of_sizes, of_uses = ("M1-USE-04", "M1-USE-05", "M1-USE-03") if extended else ("CM2-CVT-03",) * 3
     from_, to = _types(translation, words, of_types)
@@ -55,9 +53,6 @@ def _are_integers_of_one_width(one: MatrixType, other: MatrixType) -> bool:
 
 @executes(Op.CooperativeMatrixTransposeNV)
 def _transpose(translation: Translation, words: Words) -> Run:
-    what = "OpCooperativeMatrixTransposeNV"
-    if Capability.CooperativeMatrixConversionsNV not in translation.capabilities:
-        raise Violation("CM2-CAP-02", f"{what} without the capability CooperativeMatrixConversionsNV")
     from_, to = _types(translation, words, "CM2-TR-01")
     if (from_.use, to.use) != (Use.ACCUMULATOR, Use.B):
         raise Violation("CM2-TR-01", f"a {from_} to a {to}; it must go from an accumulator to B")

@@ -9,13 +9,14 @@ from types import MappingProxyType
 import numpy as np
 
 from cts.embedded.diagnostics import Unsupported, Violation
+from cts.embedded.faults import replaceable
 from cts.embedded.instructions.memory.access import CALLBACK_STORE, forbid_misaligned
 from cts.embedded.instructions.memory.variables import write_check
 from cts.embedded.instructions.registry import executes
 from cts.embedded.machine.machine import Run
 from cts.embedded.machine.pointers import BytePointer, Part
 from cts.embedded.memory.memory import Memory
-from cts.embedded.memory.ordering import SHARED
+from cts.embedded.memory.ordering import SHARED, Clock
 from cts.embedded.module.translation import Handler, Translation, Words
 from cts.embedded.types.shapes import SHARED_STORAGE
 from cts.embedded.types.spirv_types import Number, Type
@@ -83,6 +84,19 @@ def _compare_exchange(translation: Translation, words: Words) -> Run:
     return _run(
         translation, translation.types[words[0]], words[2], words[6], words[7], lambda _, new, __: new, Op.AtomicCompareExchange, order
     )
+
+
+@replaceable
+def ordered_invocations(lanes: np.ndarray) -> np.ndarray:
+    """Return the order in which invocations execute an atomic, as indices of ``lanes``. Any order is allowed."""
+    return np.arange(lanes.size)
+
+
+@replaceable
+def seen_number(op: Op, place: tuple[Memory, int], lane: int, clock: Clock, latest: Value) -> Value:  # noqa: ARG001 (freedom.py uses all)
+    """Return the number at ``place``, a memory and an index, that an atomic of an invocation reads: the latest one or, if it only loads,
+    an earlier one that the memory model allows."""
+    return latest
 
 
 @dataclass(frozen=True)
@@ -186,13 +200,14 @@ class _Atomic:
     def _one_by_one(self, memory: Memory, lanes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Change the number at the byte offset of each executing invocation, and return the old numbers, (all lanes,)."""
         machine, number, values = self.translation.machine, self.number, self.translation.values
-        contents = memory.view(number.dtype)
+        contents, performing = memory.view(number.dtype), self.translation.performing
+        order, seen = performing(ordered_invocations)(lanes), performing(seen_number)
         new = spread(number, values[self.operand], machine.lanes) if self.operand else np.zeros(machine.lanes, number.dtype)
         expected = spread(number, values[self.comparator], machine.lanes) if self.comparator else None
         result = np.zeros(machine.lanes, number.dtype)
-        for lane, index in zip(lanes.tolist(), (offsets // number.bytes).tolist(), strict=True):
+        for lane, index in zip(lanes[order].tolist(), (offsets // number.bytes)[order].tolist(), strict=True):
             old = contents[index] if number.is_float else int(contents[index])
-            result[lane] = old
+            result[lane] = seen(self.op, (memory, index), lane, machine.clock, old)
             location = memory.name, index * number.bytes
             self._order_read(location, lane)
             if expected is None or old == expected[lane]:

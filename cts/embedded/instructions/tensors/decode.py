@@ -23,16 +23,26 @@ from cts.embedded.machine.pointers import AddressPointer
 from cts.embedded.memory.memory import Memory
 from cts.embedded.module.translation import Translation
 from cts.embedded.types.shapes import is_int32
-from cts.embedded.types.spirv_types import Array, MatrixType, PointerType, Struct, Type, Vector, alignment_of, size_of
+from cts.embedded.types.spirv_types import (
+    Array,
+    MatrixType,
+    PointerType,
+    Struct,
+    Type,
+    Vector,
+    alignment_of,
+    has_no_bytes,
+    size_of,
+    type_text,
+)
 from cts.embedded.types.values import Undefined, Value
-from generators.spirv.enumerants import Capability, Op, StorageClass
+from generators.spirv.enumerants import Op, StorageClass
 
 _WHAT = "OpCooperativeMatrixLoadTensorNV: DecodeFunc"
 _VECTOR = "OpCooperativeMatrixLoadTensorNV: DecodeVectorFunc"
 _BYTES_LIMIT = 1 << 31
 _WIDTHS = (2, 4, 8)
 
-_BLOCK_LOADS = frozenset({Capability.CooperativeMatrixBlockLoadsNV, Capability.CooperativeMatrixDecodeVectorNV})
 
 _SHARES = (1.0, 0.0, 0.5)
 """Which of the groups the vector function decodes."""
@@ -89,10 +99,6 @@ class Decode:
     def __init__(self, translation: Translation, scalar: int, vector: int, matrix: MatrixType, dim: int, storage: StorageClass) -> None:
         if not scalar:
             raise Violation("DV-OP-02", f"{_VECTOR} without a DecodeFunc")
-        if translation.capabilities.isdisjoint(_BLOCK_LOADS):
-            raise Violation("CM2-CAP-05", f"{_WHAT} without the capability CooperativeMatrixBlockLoadsNV")
-        if vector and Capability.CooperativeMatrixDecodeVectorNV not in translation.capabilities:
-            raise Violation("DV-CAP-01", f"{_VECTOR} without the capability CooperativeMatrixDecodeVectorNV")
         if storage not in (StorageClass.PhysicalStorageBuffer, StorageClass.StorageBuffer):
             raise Violation("CM2-DEC-07", f"{_WHAT} with a pointer to {storage.name} storage")
         self._translation, self._matrix = translation, matrix
@@ -122,6 +128,8 @@ class Decode:
         if not all(isinstance(c, Array) and is_int32(c.element) and c.length == dim for c in coordinates):
             raise Violation(array_rule, f"{what}: the second and third parameters are not arrays of {dim} 32-bit integers")
         pointee = self._translation.types[pointer.pointee]
+        if has_no_bytes(pointee):
+            raise Violation(pointer_rule, f"{what}: the first parameter points to a {type_text(pointee)}, which has no bytes")
         if _has_runtime_array(pointee) or size_of(pointee) % alignment_of(pointee):
             self._translation.machine.forbid("F-CM2-6", f"{what}: it is not clear how many bytes its first parameter points to")
         return _Function(callback, size_of(pointee), width)

@@ -126,7 +126,7 @@ def _multiply(translation: Translation, words: Words, has_bias: bool) -> Run:
     machine, values = translation.machine, translation.values
     convert, read = translation.performing(converted_input), translation.performing(read_matrix)
     signed = bool(flags & MatrixOperands.B_SIGNED)
-    multiply = _floats(result) if result.number.is_float else _integers(result)
+    multiply = translation.performing(float_products)(result) if result.number.is_float else _integers(result)
 
     def run() -> Value:
         vectors = convert(rows_of(machine, input_, values[words[2]]), input_.number, signed, as_, columns)
@@ -375,7 +375,9 @@ _Multiply = Callable[[np.ndarray, np.ndarray, np.ndarray | None], np.ndarray]
 """Computes results (n, M) from a matrix (M, K), vectors (n, K) and biases (n, M)."""
 
 
-def _floats(result: CooperativeVector) -> _Multiply:
+@replaceable
+def float_products(result: CooperativeVector) -> _Multiply:
+    """Return the function that multiplies vectors by a matrix in floats; any order and precision is allowed."""
     dtype = result.number.dtype
 
     def multiply(matrix: np.ndarray, vectors: np.ndarray, biases: np.ndarray | None) -> np.ndarray:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cts.cli import main
+from cts.exit_codes import BAD_INPUT, FAILED, INVALID_MODULE, PASSED
 from tests.embedded.mutation import mutant
 
 MODULES = sorted(Path(__file__).parent.glob("*/*.spv"))
@@ -20,6 +21,11 @@ def test_a_mutated_module_ends_with_an_exit_code(module: Path, tmp_path, capsys)
     for number in range(OF_EACH):
         changed = tmp_path / f"{number}.spv"
         changed.write_bytes(mutant(random.Random(f"{module.stem} {number}"), spirv, MODULES.index(module)))
-        assert main(["run-module", str(changed), str(module.with_suffix(".yaml")), "--steps", "20000"]) in (0, 1, 2)
+        assert main(["run-module", str(changed), str(module.with_suffix(".yaml")), "--steps", "20000"]) in (
+            PASSED,
+            FAILED,
+            BAD_INPUT,
+            INVALID_MODULE,
+        )
         said = capsys.readouterr()
         assert said.out or said.err

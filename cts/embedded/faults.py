@@ -1,4 +1,4 @@
-"""Faults: the only way for tests to give an embedded device deliberate mistakes.
+"""Faults: the only way to give an embedded device deliberate mistakes, or other free choices (``free_choices``).
 
 A fault takes the function that performs an operation, and returns its replacement with the same parameters::
 

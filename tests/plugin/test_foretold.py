@@ -187,11 +187,11 @@ def test_all_are_given_if_a_failure_ends_the_run_and_none_if_the_user_does(end, 
     told: list[str] = []
 
     class Recording(Foretold):
-        def _told(self, config, name):
+        def _report(self, config, name):
             told.append(name)
             yield name
 
-    foretold = Recording(SimpleNamespace(selected=SimpleNamespace(told={"one": [], "two": []})))
+    foretold = Recording(SimpleNamespace(), SimpleNamespace(cases={"one": [], "two": []}, told=lambda _: ()))
     plugins = SimpleNamespace(get_plugin=lambda _: SimpleNamespace(queue=Queue()))
     session = SimpleNamespace(config=SimpleNamespace(pluginmanager=plugins), Interrupted=pytest.Session.Interrupted)
     loop = foretold.pytest_runtestloop(session)

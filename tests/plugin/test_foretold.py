@@ -201,6 +201,23 @@ def test_all_are_given_if_a_failure_ends_the_run_and_none_if_the_user_does(end, 
     assert told == given
 
 
+def test_a_worker_makes_an_item_only_for_a_case_that_it_judges_next(checkout):
+    checkout.add_plugin(
+        "makes",
+        "import doubles\n"
+        "from cts.run import collection\n"
+        "real = collection.CasesFile.item\n"
+        "def item(self, id_):\n"
+        "    doubles.log(f'item {id_}')\n"
+        "    return real(self, id_)\n"
+        "collection.CasesFile.item = item\n",
+    )
+    checkout.run("cts", "-n", "1", "--no-known-failures", behaviours=BEHAVIOURS)
+    events = [event.split()[0] for line in checkout.log() if (event := line.partition(" ")[2]).startswith(("item", "run"))]
+    assert events[:5] == ["item", "item", "run", "item", "run"]
+    assert events.count("item") == len(SMOKE) - 2
+
+
 def test_a_process_finds_a_case_only_when_it_judges_it(checkout):
     checkout.add_plugin(
         "finds",

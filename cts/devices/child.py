@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType, TracebackType
 from typing import Any
@@ -19,7 +19,7 @@ from cts.devices.child_output import Output
 from cts.devices.device import DeviceCrash, DeviceError, DeviceFailure, DeviceTimeout, Finding, Garbled, Step
 from cts.devices.driver_messages import DriverMessages
 from cts.devices.failures import rebuilt
-from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, HEARD, Decoder, Disconnected, NotAMessage, TooLong, Unsendable, frame
+from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, HEARD, Decoder, Disconnected, NotAMessage, TooLong, Unsendable, pieces
 from cts.devices.patience import Late, Patience, waiting_for_cpu
 from cts.devices.requests import NEWS, REQUESTS, Request
 from cts.devices.shared_memory import NONE, share
@@ -173,7 +173,7 @@ class ChildProcess:
         begun = False
         try:
             try:
-                self._send(frame(self._number, (name, arguments), self._requests), patience)
+                self._send(pieces(self._number, (name, arguments), self._requests), patience)
             except TooLong as why:
                 raise GeneratorError(Rule.MESSAGE_SIZE, f"{what}: the request is too large to send to a device: {why}") from None
             except Unsendable as why:
@@ -219,17 +219,18 @@ class ChildProcess:
     def _patience(self, seconds: float) -> Patience:
         return Patience(seconds, lambda: self._waiting(self._process.pid))
 
-    def _send(self, data: bytes, patience: Patience) -> None:
-        rest = memoryview(data)
-        while rest:
-            try:
-                rest = rest[self._channel.send(rest) :]
-            except BlockingIOError:
-                self._attend(patience.remaining(), sending=True)
-            except OSError:
-                raise Disconnected from None
-            if rest and self._exited:
-                raise Disconnected
+    def _send(self, data: Sequence[bytes | memoryview], patience: Patience) -> None:
+        for piece in data:
+            rest = memoryview(piece)
+            while rest:
+                try:
+                    rest = rest[self._channel.send(rest) :]
+                except BlockingIOError:
+                    self._attend(patience.remaining(), sending=True)
+                except OSError:
+                    raise Disconnected from None
+                if rest and self._exited:
+                    raise Disconnected
 
     def _receive(self, patience: Patience, asked: Request) -> tuple[str, Any]:
         """Return kind and contents of the next message that belongs to the request."""

@@ -3,9 +3,11 @@
 A driver shares the child's descriptors: it may write to the socket, or read the messages to the child. It may even have taken over the
 child. So messages are MessagePack, which holds only data, and their contents are decoded by the type that the reader expects.
 
-Where both processes share memory (cts.devices.shared_memory), the large arrays of a message are beside it in that memory, one after
-another, and the message has only their lengths. Its header has their total length and a checksum. The reader copies them once, and checks
-and uses only its copy, so a later write to the memory changes nothing.
+The large arrays of a message are not among its contents, which have only their lengths. Where both processes share memory
+(cts.devices.shared_memory), they are beside the message in that memory, one after another, as far as there is room. The header has their
+total length and a checksum. The reader copies them once, and checks and uses only its copy, so a later write to the memory changes nothing.
+The others come after the contents, with a negative length: neither process copies them, so a device with 70 MB of memory needs no 300 MB
+in each.
 """
 
 from __future__ import annotations
@@ -49,8 +51,9 @@ _WORD = 8
 """An array in shared memory begins at a multiple of this. Zeros fill its last word."""
 
 _MAGIC = b"cts\x91"
-_FIELDS = struct.Struct("<4sIQIQQ")
-"""Magic, number, length and checksum of the payload, length and checksum of the bytes beside it."""
+_FIELDS = struct.Struct("<4sIQIQQQ")
+"""Magic, number, length and checksum of the payload, length and checksum of the bytes beside it, and how many of the payload's bytes are
+arrays, after the contents."""
 _CHECK = struct.Struct("<I")
 _HEADER_BYTES = _FIELDS.size + _CHECK.size
 _CHUNK = 1 << 18
@@ -80,12 +83,14 @@ class Message(NamedTuple):
         kind: one of the words above, or the name of a request.
         contents: its contents, to be decoded with ``Decoder.read``.
         beside: a copy of its arrays in shared memory, uint8.
+        after: the arrays after its contents, uint8.
     """
 
     number: int
     kind: str
     contents: msgspec.Raw
     beside: np.ndarray
+    after: np.ndarray = NONE
 
 
 def _as_data(value: object) -> object:
@@ -118,16 +123,18 @@ def _from_data(kind: type, value: Any) -> object:
 
 
 class _Placing:
-    """Places the arrays of a message that is being written: large ones in shared memory while there is room.
+    """Places the arrays of a message that is being written: large ones in shared memory while there is room, and after the contents.
 
     Attributes:
         end: where the last one in the memory ends.
         checksum: the checksum of those in the memory.
+        after: those after the contents.
     """
 
     def __init__(self, memory: np.ndarray) -> None:
         self._memory = memory
         self.end = self.checksum = 0
+        self.after: list[memoryview] = []
 
     def as_data(self, value: object) -> object:
         """Return a value that msgspec does not know as one that it knows: an array in the memory as its length."""
@@ -136,7 +143,8 @@ class _Placing:
             return data
         begin, stop, end = self.end, self.end + data.nbytes, self.end + _in_words(data.nbytes)
         if end > self._memory.size:
-            return data
+            self.after.append(data)
+            return -data.nbytes
         array = np.frombuffer(data, np.uint8)
         self._memory[begin:stop] = array
         self._memory[stop:end] = 0
@@ -150,17 +158,20 @@ class _Taking:
     """Takes the arrays of a message that is being read, in the order in which they were placed."""
 
     def __init__(self) -> None:
-        self.begin(NONE)
+        self.begin(NONE, NONE)
 
-    def begin(self, beside: np.ndarray) -> None:
-        """Begin a message; for ``beside`` see Message."""
-        self._beside = beside
+    def begin(self, beside: np.ndarray, after: np.ndarray) -> None:
+        """Begin a message; for the arrays see Message."""
+        self._beside, self._after = beside, after
         self._end = 0
 
     def from_data(self, kind: type, value: Any) -> object:
         """Undo _Placing.as_data."""
         if kind is not np.ndarray or type(value) is not int:
             return _from_data(kind, value)
+        if 0 < -value <= self._after.size:
+            found, self._after = self._after[:-value], self._after[-value:]
+            return found
         begin = self._end
         if not 0 < value <= self._beside.size - begin:
             raise ValueError(f"an array of {value:,} bytes is not beside the message")
@@ -173,9 +184,9 @@ class _Taking:
         Raises:
             NotAMessage: an array is left.
         """
-        if self._end != self._beside.size:
-            raise NotAMessage(f"{self._beside.size - self._end:,} bytes beside it belong to no array")
-        self.begin(NONE)
+        if left := self._beside.size - self._end + self._after.size:
+            raise NotAMessage(f"{left:,} bytes beside it, or after it, belong to no array")
+        self.begin(NONE, NONE)
 
 
 def _in_words(count: int) -> int:
@@ -239,6 +250,11 @@ def read(contents: bytes, kind: Any) -> Any:
 
 
 def frame(number: int, message: tuple[str, object], memory: np.ndarray = NONE) -> bytes:
+    """Return the bytes of a message, as ``pieces`` does, in one piece."""
+    return b"".join(pieces(number, message, memory))
+
+
+def pieces(number: int, message: tuple[str, object], memory: np.ndarray = NONE) -> list[bytes | memoryview]:
     """Return the bytes of a message. Write its large arrays into shared memory, as far as there is room.
 
     Args:
@@ -252,10 +268,13 @@ def frame(number: int, message: tuple[str, object], memory: np.ndarray = NONE) -
     """
     placing = _Placing(memory)
     payload = encoded(message, placing)
-    if (length := len(payload) + placing.end) > LONGEST:
+    after, checksum = sum(array.nbytes for array in placing.after), zlib.crc32(payload)
+    if (length := len(payload) + after + placing.end) > LONGEST:
         raise TooLong(f"{length:,} bytes; the limit is {LONGEST:,}")
-    fields = _FIELDS.pack(_MAGIC, number, len(payload), zlib.crc32(payload), placing.end, placing.checksum)
-    return fields + _CHECK.pack(zlib.crc32(fields)) + payload
+    for array in placing.after:
+        checksum = zlib.crc32(array, checksum)
+    fields = _FIELDS.pack(_MAGIC, number, len(payload) + after, checksum, placing.end, placing.checksum, after)
+    return [fields + _CHECK.pack(zlib.crc32(fields)) + payload, *placing.after]
 
 
 class Decoder:
@@ -291,13 +310,15 @@ class Decoder:
         if len(self._bytes) < _HEADER_BYTES:
             return None
         fields = bytes(self._bytes[: _FIELDS.size])
-        _, number, length, checksum, size, checksum_beside = _FIELDS.unpack(fields)
+        _, number, length, checksum, size, checksum_beside, after = _FIELDS.unpack(fields)
         if _CHECK.unpack_from(self._bytes, _FIELDS.size) != (zlib.crc32(fields),):
             raise NotAMessage("its header has a wrong checksum")
         if length + size > LONGEST:
             raise NotAMessage(f"it states {length + size:,} bytes; the limit is {LONGEST:,}")
         if size > self._memory.size:
             raise NotAMessage(f"it states {size:,} bytes beside it; the shared memory has {self._memory.size:,}")
+        if after > length:
+            raise NotAMessage(f"it states {after:,} bytes after its contents, and {length:,} bytes in all")
         end = _HEADER_BYTES + length
         if len(self._bytes) < end:
             return None
@@ -309,11 +330,11 @@ class Decoder:
         beside = self._memory[:size].copy() if size else NONE
         if size and _checksum(beside) != checksum_beside:
             raise NotAMessage("the bytes beside it have a wrong checksum")
-        kind, contents = _decoded(payload, _OUTER)
-        return Message(number, kind, contents, beside)
+        kind, contents = _decoded(payload[: length - after], _OUTER)
+        return Message(number, kind, contents, beside, np.frombuffer(payload[length - after :], np.uint8) if after else NONE)
 
     def read(self, message: Message, kind: Any) -> Any:
-        """Return the decoded contents of a message. Their arrays are views of ``message.beside``.
+        """Return the decoded contents of a message. Their arrays are views of ``message.beside`` and ``message.after``.
 
         Args:
             message: a result of ``next``.
@@ -325,7 +346,7 @@ class Decoder:
         decoder = self._decoders.get(kind)
         if decoder is None:
             decoder = self._decoders[kind] = _typed(kind, self._taking)
-        self._taking.begin(message.beside)
+        self._taking.begin(message.beside, message.after)
         found = _decoded(message.contents, decoder)
         self._taking.finish()
         return found
@@ -338,9 +359,10 @@ def send(channel: socket.socket, number: int, message: tuple[str, object], memor
         Disconnected: the other side is gone.
         Unsendable: see frame.
     """
-    data = frame(number, message, memory)
+    data = pieces(number, message, memory)
     try:
-        channel.sendall(data)
+        for piece in data:
+            channel.sendall(piece)
     except OSError as error:
         raise Disconnected(str(error)) from None
 

@@ -119,10 +119,11 @@ def write_costs(root: Path, costs: Costs) -> None:
     (root / FILE).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def order_of(root: Path, ids: Sequence[str]) -> tuple[list[int], list[int]]:
-    """Return the order of cases by the costs that are pinned in a checkout; see ``longest_first``."""
+def order_of(root: Path, ids: Sequence[str], without: Collection[str] = ()) -> tuple[list[int], list[int]]:
+    """Return the order of cases by the costs that are pinned in a checkout, without some of them; see ``longest_first``."""
     pinned = read_costs(root).cases
-    return longest_first([pinned.get(id_) for id_ in ids])
+    first, others = longest_first([pinned.get(id_) for id_ in ids])
+    return [number for number in first if ids[number] not in without], [number for number in others if ids[number] not in without]
 
 
 def longest_first(costs: Sequence[int | None]) -> tuple[list[int], list[int]]:

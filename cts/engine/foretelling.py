@@ -6,7 +6,7 @@ Such cases have no items of pytest, because an item costs more than the verdict.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from cts.engine.keyword_expression import COMMAND, named
@@ -17,39 +17,52 @@ from cts.kinds.foretelling import Foreteller
 from cts.kinds.kind import not_supported
 from cts.verdict.codes import Reason
 from cts.verdict.verdict import CaseResult
-from generators.casebook import Case
+from generators.casebook import named_case
+from generators.casebook.cases import Identified
 
-Told = Mapping[str, Sequence[tuple[Case, Reason]]]
-"""The cases of each family that are not supported, and why, in the order of the selection."""
+Told = Sequence[tuple[Identified, Reason]]
+"""Cases that are not supported, and why, in the order of the selection."""
 
 
-def foretold(
-    selection: Selection, foreteller: Foreteller, words: str = "", deselected: tuple[str, ...] = ()
-) -> tuple[Told, Mapping[str, tuple[str, ...]]]:
-    """Return the cases of ``selection`` that are known not to be supported, and the ids of all others by family. One process computes this,
-    and tells the others the ids.
+class Foretelling:
+    """Finds out, family by family, which cases of a selection are known not to be supported. Only one process of a run does that.
 
     Args:
         words: a correct expression of ``-k``, which selects among the cases.
         deselected: beginnings of node ids that ``--deselect`` leaves out.
+
+    Attributes:
+        cases: family -> its cases, in the order of the selection.
     """
-    told: dict[str, list[tuple[Case, Reason]]] = {}
-    asked: dict[str, tuple[str, ...]] = {}
-    for family in selection.casebook:
-        file = selection.file(family)
-        cases = named(selection, family, words, (COMMAND, family.path.name)) if words else selection.cases(family)
-        left = (case for case in cases if not (deselected and f"{file}::{case.id}".startswith(deselected)))
-        reasons = [(case, foreteller.missing(case)) for case in left]
-        told[family.name] = [(case, reason) for case, reason in reasons if reason is not None]
-        asked[family.name] = tuple(case.id for case, reason in reasons if reason is None)
-    return told, asked
+
+    def __init__(self, selection: Selection, foreteller: Foreteller, words: str = "", deselected: tuple[str, ...] = ()) -> None:
+        self._foreteller = foreteller
+        self._told: dict[str, Told] = {}
+        self.cases: dict[str, Sequence[Identified]] = {}
+        for family in selection.casebook:
+            file = selection.file(family)
+            cases: Iterable[Identified] = selection.identified(family)
+            if words:
+                cases = (Identified(family, case.id) for case in named(selection, family, words, (COMMAND, family.path.name)))
+            self.cases[family.name] = [case for case in cases if not (deselected and f"{file}::{case.id}".startswith(deselected))]
+
+    def told(self, family: str) -> Told:
+        """Return the cases of a family that are not supported."""
+        if family not in self._told:
+            reasons = ((case, self._foreteller.missing(case)) for case in self.cases[family])
+            self._told[family] = [(case, reason) for case, reason in reasons if reason is not None]
+        return self._told[family]
+
+    def told_ids(self) -> frozenset[str]:
+        """Return the ids of all cases that are not supported."""
+        return frozenset(case.id for family in self.cases for case, _ in self.told(family))
 
 
-def results(selection: Selection, settings: Settings, told: Sequence[tuple[Case, Reason]]) -> Iterator[CaseResult]:
+def results(selection: Selection, settings: Settings, told: Told) -> Iterator[CaseResult]:
     """Yield the results of cases that are not supported."""
-    for case, reason in told:
-        judgement = not_supported(reason)
-        for attempt in selection.attempts.left(case.id):
+    for one, reason in told:
+        judgement, case = not_supported(reason), named_case(selection.casebook, one.id)
+        for attempt in selection.attempts.left(one.id):
             begin = time.perf_counter()
             result = result_of(case, judgement, settings.description, settings.front_end, settings.tier, attempt)
             yield replace(result, unit=settings.unit, seconds=time.perf_counter() - begin)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
-from cts.engine.foretelling import Told
 from cts.engine.selection import Selection
 from generators.casebook import Family
 from generators.casebook.blocks import Block, block_cases
@@ -25,11 +24,11 @@ class Selected:
 
     Attributes:
         selection: the selection of the run.
-        told: the cases that have no item, because the device is known not to support them, and why.
+        foretold: the ids of cases that have no item, because the device is known not to support them.
     """
 
     selection: Selection
-    told: Told = field(default_factory=dict)
+    foretold: tuple[str, ...] = ()
 
     def count(self, name: str) -> int:
         """Return how many judgements of a case or a block, by id or name, are still to be made."""
@@ -56,11 +55,6 @@ class Selected:
             return f"{family.name}{{{labels[row]}}}"
         named = [f"{parameter.name}:{label}" for parameter, label in zip(family.parameters, labels, strict=True)]
         return next((block for depth in range(len(named) + 1) if (block := blocks.get(tuple(named[:depth])))), id_)
-
-    @cached_property
-    def foretold(self) -> tuple[str, ...]:
-        """The ids of the cases of ``told``."""
-        return tuple(case.id for cases in self.told.values() for case, _ in cases)
 
     @property
     def asked(self) -> tuple[str, ...] | None:

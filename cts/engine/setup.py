@@ -19,7 +19,7 @@ from cts.devices.spec import DeviceSpec
 from cts.engine.alone import Alone
 from cts.engine.attempts import Attempts, by_id
 from cts.engine.control import proven_by
-from cts.engine.foretelling import Told, foretold
+from cts.engine.foretelling import Foretelling
 from cts.engine.groups import checked_groups, group_of
 from cts.engine.judging import Judging
 from cts.engine.keyword_expression import is_certain
@@ -57,6 +57,7 @@ class Invocation:
         lists_only: whether cases are only listed.
         deselected: beginnings of node ids that ``--deselect`` leaves out.
         selects_items: whether pytest selects among items in another way, so that each case needs one.
+        deals: whether the suite chooses among the items those that are judged, so that known verdicts can wait.
         resuming: see cts.engine.github.
     """
 
@@ -70,6 +71,7 @@ class Invocation:
     lists_only: bool = False
     deselected: tuple[str, ...] = ()
     selects_items: bool = False
+    deals: bool = False
     resuming: str = ""
 
 
@@ -80,6 +82,7 @@ class Prepared:
     Attributes:
         plan: what other processes need.
         findings: the list of the run's findings.
+        foretelling: finds the verdicts that are known without the device; None if nothing is known.
     """
 
     run: Run
@@ -87,6 +90,7 @@ class Prepared:
     selection: Selection
     alone: Alone
     findings: list[Finding]
+    foretelling: Foretelling | None
 
 
 @cache
@@ -143,19 +147,22 @@ def prepare(invocation: Invocation) -> Prepared:
         tally.add(digest)
     proven = proven_by(before, casebook)
     plan = Plan(groups, rows, named, listed, Attempts(settings.repeat, by_id(before)), proven, reports, token(reports), shard)
-    told: Told = {}
+    foretelling: Foretelling | None = None
+    told: frozenset[str] = frozenset()
     knows_items = invocation.request.everything and not invocation.selects_items and is_certain(invocation.words)
     if knows_items and invocation.request.alone and settings.tier != "full":
         foreteller = Foreteller(settings.spec, settings.description, settings.front_end)
-        told, ids = foretold(plan.selection(casebook), foreteller, invocation.words.strip(), invocation.deselected)
-        plan = replace(plan, asked=ids)
+        foretelling = Foretelling(plan.selection(casebook), foreteller, invocation.words.strip(), invocation.deselected)
+        told = frozenset() if invocation.deals and settings.limit is None else foretelling.told_ids()
+        items = {family: tuple(case.id for case in cases if case.id not in told) for family, cases in foretelling.cases.items()}
+        plan = replace(plan, asked=items)
     selection = plan.selection(casebook)
     findings: list[Finding] = []
     run = Run(
         suite_version(),
         groups,
         reports,
-        Selected(selection, told),
+        Selected(selection, tuple(told)),
         tally,
         retried,
         findings,
@@ -164,7 +171,7 @@ def prepare(invocation: Invocation) -> Prepared:
         invocation.resuming,
     )
     alone = Alone(casebook, [(group, open_holder(group, findings)) for group in groups], run.journal, findings, proven)
-    return Prepared(run, plan, selection, alone, findings)
+    return Prepared(run, plan, selection, alone, findings, foretelling)
 
 
 def _with_known_failures(invocation: Invocation, casebook: Casebook, groups: Sequence[Settings]) -> tuple[Settings, ...]:

@@ -21,6 +21,7 @@ from cts.kinds.table import KINDS, unjudged_reason
 from cts.validators.validator import Validator, ValidatorSpec
 from cts.verdict.codes import Reason
 from generators.casebook import Case, CaseKind
+from generators.casebook.cases import Identified
 
 
 class Foreteller:
@@ -41,7 +42,7 @@ class Foreteller:
         self._limits: dict[Hashable, Reason | None] = {}
         self._rows: dict[Hashable, Reason | None] = {}
 
-    def missing(self, case: Case) -> Reason | None:
+    def missing(self, case: Case | Identified) -> Reason | None:
         """Return why a case is not supported; None if the device must be asked."""
         kind = case.definition.kind
         if (KINDS[kind].judged_by is Validator) != self._validates:

@@ -34,6 +34,7 @@ from cts.verdict.poison import initial_contents
 from cts.verdict.tensor_map import TensorMap
 from cts.verdict.verdict import Judgement, Verdict
 from generators.casebook import BuiltCase, Case, build
+from generators.casebook.cases import Identified
 from generators.digests import digest
 from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError, NotExpressible, Rule
@@ -249,7 +250,7 @@ def _missing(device: Device, program: Program, built: Kernel) -> Reason | None:
     return _labelled(device.missing(built), program.label)
 
 
-def pinned_missing(case: Case, asked: Callable[[KernelNeeds], Reason | None]) -> Reason | None:
+def pinned_missing(case: Case | Identified, asked: Callable[[KernelNeeds], Reason | None]) -> Reason | None:
     """Return the first pinned need of a case that a device lacks; None if it lacks none, or nothing is pinned.
 
     Pinned needs are the needs of the module of the front end ``spirv``.

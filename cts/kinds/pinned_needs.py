@@ -16,6 +16,7 @@ import msgspec
 
 from cts.devices.kernel_needs import Environment, KernelNeeds, Sizes, Types
 from generators.casebook import Case, Family
+from generators.casebook.cases import Identified
 from generators.casebook.tiers import home, pinned_digests
 from generators.digests import digest
 
@@ -121,7 +122,7 @@ def _pinned(family: Family) -> PinnedNeeds:
     return read_needs_file(needs_file(home(family), family.name))
 
 
-def pinned_needs(case: Case) -> CaseNeeds | None:
+def pinned_needs(case: Case | Identified) -> CaseNeeds | None:
     """Return the needs of a case if they are pinned."""
     pinned = _pinned(case.definition)
     if not pinned.cases:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,7 +14,11 @@ from cts.engine.keyword_expression import named, parse_expression
 from cts.engine.selection import Selection
 from generators.casebook import Case, Family, named_case
 from generators.casebook.blocks import Block, block_cases
+from generators.casebook.ids import family_of
 from generators.errors import CtsError
+
+_MADE = 4
+"""How many items a worker keeps: it needs the one that it judges and the next one."""
 
 
 class SuiteDirectory(pytest.Directory):
@@ -49,12 +53,16 @@ class CasesFile(pytest.File):
                 return
             above = [node.name for node in self.listchain() if not isinstance(node, pytest.Session) and node.parent != self.session]
             if selection.asked is not None:
-                yield from (self._item(id_, find=partial(named_case, selection.casebook, id_)) for id_ in selection.asked[family.name])
+                yield from map(self.item, selection.asked[family.name])
             else:
                 yield from (self._item(case.id, find=partial(_known, case)) for case in named(selection, family, words, above))
         except CtsError as error:
             # The message says what to do; a traceback through the suite's code does not help the user.
             raise self.CollectError(str(error)) from error
+
+    def item(self, id_: str) -> CasesItem:
+        """Return the item of a case, which is found when it is needed."""
+        return self._item(id_, find=partial(named_case, self.selection.casebook, id_))
 
     def _item(self, name: str, **keywords: Any) -> CasesItem:
         # By the text of the node id, pytest finds what is in the brackets of the name, and recognises the item in its cache.
@@ -63,6 +71,57 @@ class CasesFile(pytest.File):
 
     def _left(self, block: Block) -> Iterator[Case]:
         return self.selection.left(block_cases(self.family, block))
+
+
+class Items:
+    """The items of a worker that has been told the ids of its cases: it makes an item when it judges the case, because the items of all
+    cases take a second and 30 MB.
+
+    Args:
+        session: pytest's session.
+        selection: the selection of the run, with the ids.
+    """
+
+    def __init__(self, session: pytest.Session, selection: Selection) -> None:
+        self._session = session
+        self._selection = selection
+        self._ids = [id_ for ids in (selection.asked or {}).values() for id_ in ids]
+        self._made: dict[int, CasesItem] = {}
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __getitem__(self, number: int) -> CasesItem:
+        if number not in self._made:
+            if len(self._made) >= _MADE:
+                del self._made[next(iter(self._made))]
+            id_ = self._ids[number]
+            self._made[number] = self._file(family_of(id_)).item(id_)
+        return self._made[number]
+
+    def _file(self, name: str) -> CasesFile:
+        family = self._selection.casebook.families[name]
+        return cases_file(self._session, family.path, family, self._selection)
+
+
+class KnownItems:
+    """Registered in a worker whose plan has all ids, instead of a collection.
+
+    Args:
+        selection: the selection of the run.
+    """
+
+    def __init__(self, selection: Selection) -> None:
+        self._selection = selection
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: pytest.Session) -> bool:
+        """Collect nothing. The worker reports no ids, and the main process adds those that both know (cts.run.main_process)."""
+        session.items = []
+        session.config.hook.pytest_collection_finish(session=session)
+        items = Items(session, self._selection)
+        session.items, session.testscollected = cast("list[pytest.Item]", items), len(items)
+        return True
 
 
 def _known(case: Case) -> Case:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from queue import Queue
@@ -14,7 +14,7 @@ import pytest
 
 from cts.devices.device import DeviceUnavailable
 from cts.engine.alone import Alone
-from cts.engine.foretelling import results
+from cts.engine.foretelling import Foretelling, results
 from cts.engine.judging import Judged
 from cts.engine.neighbours import Claim, Neighbours
 from cts.engine.plan import Plan, plan_to_bytes
@@ -58,18 +58,24 @@ class Foretold:
     worker has anything to say. A run without workers gives all of them before it judges.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, foretelling: Foretelling) -> None:
         self._run = run
-        self._left = dict(run.selected.told)
+        self._foretelling = foretelling
+        self._left = dict.fromkeys(foretelling.cases)
         self._has_begun = False
         self._ended: KeyboardInterrupt | None = None
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """The ids of the cases whose verdicts are known."""
+        return self._foretelling.told_ids()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:
         """Give the verdicts of one family before pytest-xdist starts its processes; the verdicts of all families would delay them."""
-        first = next((name for name, cases in self._left.items() if cases), None)
+        first = next(filter(self._foretelling.told, self._left), None)
         if first is not None:
-            deque(self._told(config, first), maxlen=0)
+            deque(self._report(config, first), maxlen=0)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionstart(self) -> Iterator[None]:
@@ -85,7 +91,7 @@ class Foretold:
     def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
         if self._ended is not None:
             raise self._ended
-        told = (report for name in list(self._left) for report in self._told(session.config, name))
+        told = (step for steps in (self._find, self._report) for name in list(self._left) for step in steps(session.config, name))
         controller = session.config.pluginmanager.get_plugin("dsession")
         if controller is None:
             deque(told, maxlen=0)
@@ -100,9 +106,14 @@ class Foretold:
         deque(told, maxlen=0)
         return result
 
-    def _told(self, config: pytest.Config, name: str) -> Iterator[pytest.TestReport]:
+    def _find(self, _: pytest.Config, name: str) -> Iterator[object]:
+        """Find the cases of one family before any verdict is given, because no worker gets a case before all are found."""
+        yield self._foretelling.told(name)
+
+    def _report(self, config: pytest.Config, name: str) -> Iterator[object]:
         """Give the verdicts of the cases of one family, one at each turn: if the run is ended here, its counts agree with its journal."""
-        run, told = self._run, self._left.pop(name)
+        run, told = self._run, self._foretelling.told(name)
+        del self._left[name]
         self._has_begun = True
         for result in results(run.selected.selection, run.settings, told):
             with ended_without_journal():
@@ -129,10 +140,20 @@ class Workers:
         made = self._made
         return plan_to_bytes(made if made.asked is None else replace(made, named={}, listed=None))
 
+    @cached_property
+    def _nodeids(self) -> Sequence[str]:
+        return [self._run.nodeid(id_) for id_ in self._run.selected.asked or ()]
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput[PLAN] = self._plan
         self._neighbours.begins(node.workerinput["workerid"])
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        """Complete what a worker says: it does not repeat the ids that its plan has (cts.run.collection.KnownItems)."""
+        if not ids:
+            ids += self._nodeids
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,8 @@ from generators.errors import CtsError
 if TYPE_CHECKING:
     # Imported where they are used, so a run that does not concern the suite does not load them.
     from xdist.scheduler import Scheduling
+
+    from cts.run.main_process import Foretold
 
 
 _WORD = pytest.StashKey[str]()
@@ -98,7 +100,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config) -> Scheduling | None:
 
     if config.getoption("cts_time_limit"):
         return Scheduler(config, lambda ids: (list(range(len(ids))), []), _FEW)
-    return Scheduler(config, lambda ids: order_of(suite_root(config.rootpath), [id_.partition("::")[2] for id_ in ids]))
+    foretold: Foretold | None = config.pluginmanager.get_plugin("cts-foretold")
+
+    def order(nodeids: Sequence[str]) -> tuple[list[int], list[int]]:
+        told = frozenset() if foretold is None else foretold.ids
+        return order_of(suite_root(config.rootpath), [nodeid.partition("::")[2] for nodeid in nodeids], told)
+
+    return Scheduler(config, order)
 
 
 def _controls(config: pytest.Config) -> bool:
@@ -182,15 +190,16 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         processes=config.getoption("numprocesses", None) if controls else 1,
         lists_only=config.option.collectonly,
         deselected=tuple(config.getoption("deselect", None) or ()),
-        selects_items=any(getattr(config.option, name, None) for name in ("markexpr", "collectonly", "lf", "failedfirst")),
+        selects_items=any(getattr(config.option, name, None) for name in ("markexpr", "collectonly", "lf", "failedfirst", "newfirst")),
+        deals=config.stash.get(_SCHEDULES, False),
         resuming=config.stash.get(_WORD, ""),
     )
     prepared = prepare(invocation)
     run = prepared.run
     register(Overview(run), "cts-overview")
     register(Workers(run, prepared.alone, prepared.plan), "cts-workers")
-    if run.selected.asked is not None:
-        register(Foretold(run), "cts-foretold")
+    if prepared.foretelling is not None:
+        register(Foretold(run, prepared.foretelling), "cts-foretold")
     if controls:
         check_sendable(config.invocation_params.args)
     else:
@@ -205,11 +214,15 @@ def _join(config: pytest.Config, worker_input: Mapping[str, Any]) -> None:
     """Set up a worker of pytest-xdist."""
     from cts.engine.plan import plan_from_bytes
     from cts.engine.setup import loaded_casebook, worker
+    from cts.run.collection import KnownItems
     from cts.run.judging import ItemJudging
 
     ignore()
     root = suite_root(config.rootpath)
     plan = plan_from_bytes(worker_input[PLAN])
     place = worker_input["workerid"], worker_input["workercount"]
-    judges = worker(plan, plan.selection(loaded_casebook(root)), [], place, bool(config.getoption("maxfail")))
+    selection = plan.selection(loaded_casebook(root))
+    judges = worker(plan, selection, [], place, bool(config.getoption("maxfail")))
+    if selection.asked is not None and plan.settings.limit is None:
+        config.pluginmanager.register(KnownItems(selection), "cts-items")
     config.pluginmanager.register(ItemJudging(root, judges), "cts-judging")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from operator import getitem
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from generators.casebook.covers import never
 from generators.casebook.family import Family, Product
 from generators.casebook.ids import named_labels
 from generators.casebook.placement_kinds import load_kinds
-from generators.casebook.tiers import Tier, chosen_labels, pinned_labels
+from generators.casebook.tiers import Tier, chosen_ids, chosen_labels, pinned_labels
 from generators.errors import CasebookError
 from generators.layout_conversion import LayoutConversion
 from generators.module_check import ModuleCheck
@@ -120,6 +120,18 @@ class Case:
 
     def __str__(self) -> str:
         return self.id
+
+
+class Identified(NamedTuple):
+    """A case of which only the id is needed: reading the labels of a tier takes a second.
+
+    Attributes:
+        definition: the family to which it belongs.
+        id: as ``Case.id``.
+    """
+
+    definition: Family
+    id: str
 
 
 def with_property_rows(family: Family, labels: Sequence[str]) -> Family:
@@ -229,6 +241,14 @@ def expand(family: Family, tier: Tier | str, extra: Sequence[str] | None = None,
         found += _labels_on_row(family, label, tier)
     # A unit may have the same row
     return [Case(family, labels) for labels in dict.fromkeys(found)]
+
+
+def expand_ids(family: Family, tier: Tier, extra: Sequence[str] = ()) -> list[str]:
+    """Return the ids of the cases of the smoke or the nightly tier; see ``expand``."""
+    found = chosen_ids(family, tier)
+    for label in added_rows(family, extra):
+        found += [Case(family, labels).id for labels in _labels_on_row(family, label, tier)]
+    return list(dict.fromkeys(found))
 
 
 def full_ids(family: Family, full: Iterable[Row] | None = None) -> Iterator[str]:

@@ -153,6 +153,16 @@ def pinned_digests(family: Family) -> Mapping[str, tuple[str, ...]]:
 
 
 @cache
+def certain_ids(family: Family) -> frozenset[str]:
+    """Return the ids of the nightly tier, if its cases were chosen for the family's current outline; none otherwise.
+
+    Each of them is written as ``Case.id`` writes it, and the constraints allow it.
+    """
+    pinned = _pinned(family)
+    return frozenset(case.id for case in pinned.cases) if pinned.outline == outline(family) else frozenset()
+
+
+@cache
 def _checked(family: Family) -> tuple[PinnedCase, ...]:
     """Return the pinned cases of ``family``, after checking that they were chosen for its current outline."""
     pinned = _pinned(family)
@@ -164,6 +174,15 @@ def _checked(family: Family) -> tuple[PinnedCase, ...]:
             f"{remedy(family)}"
         )
     return pinned.cases
+
+
+def chosen_ids(family: Family, tier: Tier) -> list[str]:
+    """Return the id of each pinned case of the smoke or the nightly tier, in the order of the full tier.
+
+    Raises:
+        CasebookError: see ``chosen_labels``.
+    """
+    return [case.id for case in _checked(family) if tier is Tier.NIGHTLY or case.tier is tier]
 
 
 def chosen_labels(family: Family, tier: Tier, wanted: Callable[[str], bool] | None = None) -> list[tuple[str, ...]]:

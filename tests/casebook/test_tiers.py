@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from generators.casebook import Family, Tier, expand, load_family
+from generators.casebook.cases import expand_ids
 from generators.casebook.pinning import TierFaults, choose_tiers, tier_faults
-from generators.casebook.tiers import PinnedCase, PinnedTiers, home, pinned_file, read_tiers, write_tiers
+from generators.casebook.tiers import PinnedCase, PinnedTiers, certain_ids, home, pinned_file, read_tiers, write_tiers
 from generators.errors import CasebookError
 
 Write = Callable[[str], Path]
@@ -64,6 +65,7 @@ def test_a_change_of_what_decides_the_tiers_asks_for_new_pins(toy: Family, write
     changed = load_family(write(text.replace(old, new)))
     with pytest.raises(CasebookError, match=f"toy' have changed since its cases were pinned: {REMEDY}"):
         expand(changed, "smoke")
+    assert not certain_ids(changed)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,9 @@ def test_a_change_of_what_decides_the_tiers_asks_for_new_pins(toy: Family, write
 def test_a_change_of_prose_or_of_a_value_does_not(toy: Family, write: Write, text: str, old: str, new: str) -> None:
     assert old in text
     changed = load_family(write(text.replace(old, new)))
-    assert [case.id for case in expand(changed, "nightly")] == [case.id for case in expand(toy, "nightly")]
+    ids = [case.id for case in expand(toy, "nightly")]
+    assert [case.id for case in expand(changed, "nightly")] == expand_ids(changed, Tier.NIGHTLY) == ids
+    assert certain_ids(changed) == set(ids)
 
 
 @pytest.mark.parametrize(

@@ -260,7 +260,7 @@ def _instead_of_answer(payload: bytes) -> None:
     """Make the child send a payload, in a correct frame, instead of its answer to the current request."""
 
     def framed(number: int, message: tuple[str, object], memory: np.ndarray) -> bytes:
-        fields = struct.pack("<4sIQIQQ", frame(0, ("", None))[:4], number, len(payload), zlib.crc32(payload), 0, 0)
+        fields = struct.pack("<4sIQIQQQ", frame(0, ("", None))[:4], number, len(payload), zlib.crc32(payload), 0, 0, 0)
         return fields + struct.pack("<I", zlib.crc32(fields)) + payload
 
     _answer_with(framed)

@@ -80,7 +80,7 @@ def test_bytes_that_are_not_a_message_are_reported_at_once(data):
 
 
 def _stated(length: int) -> bytes:
-    fields = struct.pack("<4sIQIQQ", frame(0, ("begin", None))[:4], 1, length, 0, 0, 0)
+    fields = struct.pack("<4sIQIQQQ", frame(0, ("begin", None))[:4], 1, length, 0, 0, 0, 0)
     return fields + struct.pack("<I", zlib.crc32(fields))
 
 
@@ -97,7 +97,7 @@ def test_a_stated_length_takes_no_memory_before_the_contents_come():
 
 
 def _framed(payload: bytes) -> bytes:
-    fields = struct.pack("<4sIQIQQ", frame(0, ("begin", None))[:4], 1, len(payload), zlib.crc32(payload), 0, 0)
+    fields = struct.pack("<4sIQIQQQ", frame(0, ("begin", None))[:4], 1, len(payload), zlib.crc32(payload), 0, 0, 0)
     return fields + struct.pack("<I", zlib.crc32(fields)) + payload
 
 

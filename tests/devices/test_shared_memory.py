@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cts.devices import child, messages, shared_memory
 from cts.devices.device import Garbled
 from cts.devices.isolation import IsolatedDevice
-from cts.devices.messages import SMALLEST_BESIDE, Decoder, Message, NotAMessage, TooLong, encoded, frame
+from cts.devices.messages import SMALLEST_BESIDE, Decoder, Message, NotAMessage, TooLong, encoded, frame, pieces
 from cts.devices.shared_memory import NONE, SIZE, Shared, accept, share
 from cts.devices.spec import DeviceSpec
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -92,10 +92,10 @@ def test_an_earlier_message_in_the_memory_is_not_taken_for_the_next(memory):
         _decoded(data, memory)
 
 
-def _stating(contents: object, beside: int, checksum: int = 0) -> bytes:
-    """Return a correct message with any contents, and any statement of what is beside it."""
+def _stating(contents: object, beside: int, checksum: int = 0, after: int = 0) -> bytes:
+    """Return a correct message with any contents, and any statement of what is beside it and after its contents."""
     payload = encoded(("answer", contents))
-    fields = struct.pack("<4sIQIQQ", frame(0, ("", None))[:4], 1, len(payload), zlib.crc32(payload), beside, checksum)
+    fields = struct.pack("<4sIQIQQQ", frame(0, ("", None))[:4], 1, len(payload), zlib.crc32(payload), beside, checksum, after)
     return fields + struct.pack("<I", zlib.crc32(fields)) + payload
 
 
@@ -109,6 +109,23 @@ def test_a_region_that_leaves_the_memory_is_refused(beside, memory):
 def test_without_memory_nothing_is_beside_a_message(beside):
     with pytest.raises(NotAMessage):
         _decoded(_stating([], beside), NONE)
+
+
+@pytest.mark.parametrize("after", [1, 8, 1 << 20, 1 << 63])
+def test_arrays_after_the_contents_that_are_not_there_are_refused(after):
+    with pytest.raises(NotAMessage):
+        _decoded(_stating([], 0, after=after), NONE)
+
+
+def test_an_array_without_room_is_copied_by_neither_process(memory):
+    sent = _random(ROOM + 1)
+    head, array = pieces(1, ("answer", sent), memory)
+    assert np.shares_memory(np.frombuffer(array, np.uint8), sent[0])
+    message = _decoded(b"".join((head, array)), memory)
+    (found,) = _read(message)
+    assert np.shares_memory(found, message.after)
+    found[0] ^= 1
+    assert found.tolist() != sent[0].tolist()
 
 
 @pytest.mark.parametrize(

@@ -187,11 +187,11 @@ def test_all_are_given_if_a_failure_ends_the_run_and_none_if_the_user_does(end, 
     told: list[str] = []
 
     class Recording(Foretold):
-        def _told(self, config, name):
+        def _report(self, config, name):
             told.append(name)
             yield name
 
-    foretold = Recording(SimpleNamespace(selected=SimpleNamespace(told={"one": [], "two": []})))
+    foretold = Recording(SimpleNamespace(), SimpleNamespace(cases={"one": [], "two": []}, told=lambda _: ()))
     plugins = SimpleNamespace(get_plugin=lambda _: SimpleNamespace(queue=Queue()))
     session = SimpleNamespace(config=SimpleNamespace(pluginmanager=plugins), Interrupted=pytest.Session.Interrupted)
     loop = foretold.pytest_runtestloop(session)
@@ -199,6 +199,23 @@ def test_all_are_given_if_a_failure_ends_the_run_and_none_if_the_user_does(end, 
     with pytest.raises(type(end)):
         loop.throw(end)
     assert told == given
+
+
+def test_a_worker_makes_an_item_only_for_a_case_that_it_judges_next(checkout):
+    checkout.add_plugin(
+        "makes",
+        "import doubles\n"
+        "from cts.run import collection\n"
+        "real = collection.CasesFile.item\n"
+        "def item(self, id_):\n"
+        "    doubles.log(f'item {id_}')\n"
+        "    return real(self, id_)\n"
+        "collection.CasesFile.item = item\n",
+    )
+    checkout.run("cts", "-n", "1", "--no-known-failures", behaviours=BEHAVIOURS)
+    events = [event.split()[0] for line in checkout.log() if (event := line.partition(" ")[2]).startswith(("item", "run"))]
+    assert events[:5] == ["item", "item", "run", "item", "run"]
+    assert events.count("item") == len(SMOKE) - 2
 
 
 def test_a_process_finds_a_case_only_when_it_judges_it(checkout):

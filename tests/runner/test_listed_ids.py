@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from cts.engine import selection
 from cts.engine.selection import list_ids
+from generators.casebook.tiers import Tier, chosen_ids
 from tests.suite import casebook
+
+
+def test_the_ids_of_a_tier_are_not_read_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(selection, "find_case", None)
+    ids = chosen_ids(casebook().families["muladd"], Tier.NIGHTLY)
+    (tmp_path / "list.txt").write_text("\n".join(ids))
+    assert list_ids(casebook(), tmp_path / "list.txt") == {"muladd": tuple(ids)}
 
 
 def test_a_case_that_a_list_names_in_several_ways_is_in_it_once(tmp_path):

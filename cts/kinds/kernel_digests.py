@@ -9,26 +9,31 @@ from cts.devices.kernel_needs import DependsOnDevice, needs_of
 from cts.kinds.kernel import Arrangement, arrange, compile_module, policy_of
 from cts.kinds.pinned_needs import CaseNeeds
 from cts.verdict.expected import Exact, Expected, Interval, OneOf, ValueSet
-from generators.casebook import Case, CaseKind, build
+from generators.casebook import BuiltCase, Case, CaseKind, build
 from generators.digests import array_bytes, digest, digest_inputs
 from generators.dispatch import kernel
 from generators.numerics.rounding import to_bits
-from generators.program.program import Program
 
 _SIGNIFICANT_BITS = 20
 
 
 @lru_cache(maxsize=1)
-def _arranged(case: Case) -> tuple[Program, Arrangement]:
-    """Return the program of a case, and its subcases; they are kept until another case is asked for."""
+def _built(case: Case) -> tuple[BuiltCase, bytes]:
+    """Return the program of a case, and its module; they are kept until another case is asked for."""
     built = build(case)
-    return built.program, arrange(built)
+    return built, compile_module(built.program, "spirv")
+
+
+@lru_cache(maxsize=1)
+def _arranged(case: Case) -> Arrangement:
+    """Return the subcases of a case; they are kept until another case is asked for."""
+    return arrange(_built(case)[0])
 
 
 def digests(case: Case) -> tuple[str, str, str]:
     """Digest the module that the suite assembles, the inputs and the expected results."""
-    program, plan = _arranged(case)
-    return digest([compile_module(program, "spirv")]), digest_inputs(plan.subcases), digest_expected(plan.expected)
+    plan, (_, module) = _arranged(case), _built(case)
+    return digest([module]), digest_inputs(plan.subcases), digest_expected(plan.expected)
 
 
 def only_positions(case: Case) -> tuple[str, ...]:
@@ -42,7 +47,7 @@ def only_positions(case: Case) -> tuple[str, ...]:
         return ()
     if case.disputed:
         return case.disputed
-    _, plan = _arranged(case)
+    plan = _arranged(case)
     if policy_of(plan):
         return ("policy",)
     authorities = [placed.expectation.authority for want in plan.expected for placed in want.placed]
@@ -57,10 +62,9 @@ def needs(case: Case) -> CaseNeeds | None:
     """
     if case.definition.kind is not CaseKind.KERNEL:
         return None
-    program = build(case).program
-    module = compile_module(program, "spirv")
+    built, module = _built(case)
     try:
-        return tuple((one.label, needs_of(kernel(one, module))) for one in program.all)
+        return tuple((one.label, needs_of(kernel(one, module))) for one in built.program.all)
     except DependsOnDevice:
         return None
 

@@ -26,11 +26,12 @@ PRODUCTS = [
 ]
 
 
-WHOLE = 50_000
+WHOLE = 5_000
 """All rows of a product are enumerated if it has at most this many rows, allowed or not."""
 
-PART, DRAWN_PARTS = 2_000, 12
-"""The most rows in a drawn part of a larger product, and the number of parts."""
+PART, DRAWN_PARTS = 2_000, 4
+"""The most rows in a drawn part of a larger product, and the number of parts. 'cts golden --check' looks for every combination of all
+products in another way."""
 
 
 def occurring(found: np.ndarray, parameters: tuple[int, ...], radix: int) -> np.ndarray:

@@ -142,7 +142,10 @@ def each(ops: Sequence[Op]) -> Callable[[int, Instruction], bool]:
 
 
 NON_PRIVATE, AVAILABLE, VISIBLE = MemoryAccess.NonPrivatePointer, MemoryAccess.MakePointerAvailable, MemoryAccess.MakePointerVisible
-PRIVATE: Mapping[str, tuple[Edit, Callable[[int, Instruction], bool]]] = {
+Weaker = Mapping[str, tuple[Edit, Callable[[int, Instruction], bool]]]
+"""What to call a weaker module -> the edit, and of which instructions."""
+
+PRIVATE: Weaker = {
     "private stores": (without(NON_PRIVATE), shared(True, NON_PRIVATE)),
     "private loads": (without(NON_PRIVATE), shared(False, NON_PRIVATE)),
 }
@@ -180,23 +183,27 @@ ACROSS = {
 
 MATRICES = "memory_order[component:f16/{}]"
 BARRIER, FENCES, ACCESS = "handover:barrier", "handover:fences", "handover:access"
-CASES = [
-    (MATRICES.format(f"form:{form}/storage:{storage}/{handover}"), weaker)
-    for form in ("subgroup", "workgroup", "plain")
-    for storage in ("workgroup", "storage_buffer", "physical_storage_buffer")
-    for handover, weaker in ((BARRIER, BY_BARRIER), (FENCES, BY_FENCES), (ACCESS, BY_ACCESS))
-]
+HANDOVERS = ((BARRIER, BY_BARRIER), (FENCES, BY_FENCES), (ACCESS, BY_ACCESS))
+STORAGES = ("workgroup", "storage_buffer", "physical_storage_buffer")
+
+
+def squares(pattern: str, forms: Sequence[str]) -> list[tuple[str, Weaker]]:
+    """Return cases with every pair of a form, a storage and a handover: a Latin square."""
+    return [
+        (pattern.format(f"form:{form}/storage:{storage}/{handover}"), weaker)
+        for number, form in enumerate(forms)
+        for place, storage in enumerate(STORAGES)
+        for handover, weaker in (HANDOVERS[(number + place) % len(HANDOVERS)],)
+    ]
+
+
+CASES = squares(MATRICES, ("subgroup", "workgroup", "plain"))
 CASES += [(MATRICES.format(f"form:{form}/storage:storage_buffer/{ACCESS}/access:tensor"), BY_ACCESS) for form in ("subgroup", "workgroup")]
 CASES += [(MATRICES.format(f"form:workgroup/{ACCESS}/extra:{extra}"), BY_ACCESS) for extra in ("volatile", "nontemporal")]
 CASES += [(MATRICES.format(f"form:workgroups/storage:storage_buffer/{ACCESS}{more}"), ACROSS) for more in ("", "/access:tensor")]
 
 VECTORS = "vector_memory_order[component:f16/{}]"
-CASES += [
-    (VECTORS.format(f"form:{form}/storage:{storage}/{handover}"), weaker)
-    for form in ("neighbour", "mirrored")
-    for storage in ("workgroup", "storage_buffer", "physical_storage_buffer")
-    for handover, weaker in ((BARRIER, BY_BARRIER), (FENCES, BY_FENCES), (ACCESS, BY_ACCESS))
-]
+CASES += squares(VECTORS, ("neighbour", "mirrored", "neighbour"))
 CASES += [(VECTORS.format(f"form:mirrored/{ACCESS}/extra:{extra}"), BY_ACCESS) for extra in ("volatile", "nontemporal")]
 CASES += [(VECTORS.format(f"form:workgroups/storage:storage_buffer/{ACCESS}"), ACROSS)]
 

@@ -138,7 +138,8 @@ def main() -> int:
     limits = load_limits()
     limits = replace(limits, profiles=tuple(arguments.profile) or limits.profiles)
     families = tuple(family.name for family in casebook() if family.kind is CaseKind.KERNEL)
-    sampled = Search(Tier.NIGHTLY, limits.profiles, families, arguments.sample, arguments.seed)
+    # Excused kinds cost much, because nothing ends the search for them, and the medians leave them out.
+    sampled = Search(Tier.NIGHTLY, limits.profiles, families, arguments.sample, arguments.seed, excused=limits.all_excused)
     with ProcessPoolExecutor(arguments.jobs) as pool:
 
         def total(of: Search) -> dict[str, dict[str, Shown]]:
@@ -149,7 +150,7 @@ def main() -> int:
         wrong = [line for profile, kinds in shares.items() for line in low_medians(kinds, limits, profile)]
         possible = dict(shares)
         for tier in limits.least if arguments.counts else ():
-            # Excused kinds cost much, because nothing ends the search for them. Whether they need their excuse is visible in smoke.
+            # Whether an excused kind needs its excuse is visible in smoke.
             excused = limits.all_excused if tier is Tier.NIGHTLY else {}
             counted = total(replace(sampled, tier=tier, sample=0, excused=excused, enough=max(limits.least.values())))
             # Nightly comes first, and has kinds that cannot occur in smoke.

@@ -82,7 +82,11 @@ OPTIONS = (
         "and --resume continues with it (default: none)",
         "SECONDS",
     ),
-    Option("require-vulkan", "exit with 2 if there is no Vulkan device to judge, instead of judging the embedded one"),
+    Option(
+        "require-vulkan",
+        "exit with 2 if there is no Vulkan device to judge, instead of judging the embedded one (default with "
+        "CI=true in the environment, unless --device is given)",
+    ),
     Option("validation", "load the Vulkan validation layer; any message from it is an error of the suite"),
     Option(
         "statistics",

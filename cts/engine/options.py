@@ -63,6 +63,12 @@ OPTIONS = (
         "K/N",
     ),
     Option("report-dir", "keep results as they are judged, and reports, in DIR", "DIR"),
+    Option(
+        "junit",
+        "which cases are tests of junit.xml: attention (those that need someone's attention; the others are one test for each family and "
+        "outcome) or all (default: attention)",
+        "WHICH",
+    ),
     Option("resume", "continue the run in DIR of --report-dir: judge only the cases that it has not judged"),
     Option(
         "retry",

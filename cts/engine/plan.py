@@ -21,6 +21,7 @@ from cts.engine.session import LOG_FAILURES, Settings
 from cts.engine.shards import Shard
 from cts.engine.time_limit import beginning_now
 from cts.front_ends import FRONT_ENDS, FrontEnd
+from cts.journal.run_record import EVERY_CASE
 from cts.judges import Choice, choose, compile_only
 from cts.opening import open_device
 from cts.verdict.verdict import Verdict
@@ -42,6 +43,7 @@ MOST_ATTEMPTS = 100
 MOST_COUNT = 10**12
 """The largest value of any other count."""
 _MOST_DIGITS = 20
+JUNIT = ("attention", EVERY_CASE)
 ISOLATION = ("auto", "on", "off")
 
 RETRIED = (

@@ -17,7 +17,7 @@ GITHUB = sorted((REPOSITORY / ".github" / "workflows").glob("*.yml"))
 GITLAB = REPOSITORY / "docs" / "ci" / "gitlab-ci.yml"
 HERE = Path(sys.executable).parent
 SCHEMAS = {
-    **{path: ("--builtin-schema", "vendor.github-workflows") for path in GITHUB},
+    **dict.fromkeys(GITHUB, ("--builtin-schema", "vendor.github-workflows")),
     GITLAB: ("--builtin-schema", "vendor.gitlab-ci", "--data-transform", "gitlab-ci"),
 }
 

@@ -130,7 +130,8 @@ class Coverage:
         return tuple(faults)
 
 
-def _unused(family: Family) -> list[UnusedLabel]:
+def unused_labels(family: Family) -> list[UnusedLabel]:
+    """Return the labels of a family that no product takes."""
     return [
         UnusedLabel(family.name, parameter.name, label)
         for number, parameter in enumerate(family.parameters)
@@ -175,5 +176,5 @@ def coverage(casebook: Casebook, specification: str | None = None) -> Coverage:
                 unmet.append(Unmet(family.name, id_))
     entries = tuple(_entry(requirement, counts.get(id_, {})) for id_, requirement in requirements.items())
     todo = tuple(Todo(family.name, text) for family in casebook for text in family.todo)
-    unused = tuple(label for family in casebook for label in _unused(family))
+    unused = tuple(label for family in casebook for label in unused_labels(family))
     return Coverage(entries, todo, unused, tuple(unmet), casebook.unfinished)

@@ -11,6 +11,9 @@ from generators.errors import CasebookError
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 
+TODO = "write the plan, the parameters and the builder, and name what is covered"
+"""What a skeleton still lacks, as its own YAML says."""
+
 _YAML = Template("""\
 # docs/casebook.md explains every key.
 family: $name
@@ -23,7 +26,7 @@ plan: |
   What is tested, and why it has these parameters. Someone who reads only the plans must be able to judge whether the suite is complete.
 # Missing coverage, one line each; 'cts coverage' lists it.
 todo:
-  - write the plan, the parameters and the builder, and name what is covered
+  - $todo
 # Each combination of labels is a case. The builder's class Parameters declares each parameter, says what its labels mean, and decides the
 # order in ids. A parameter that is not here takes all values of its type: layout and padding do. Products that do not mention a parameter
 # take its first label, which is its default.
@@ -139,7 +142,7 @@ def new_family(root: Path, name: str, specification: str) -> tuple[Path, ...]:
             f"unknown specification '{specification}'; expected one of {', '.join(sorted(known))}. For another one, first write its "
             f"requirements: cases/requirements/{folder_name(specification)}.yaml (docs/casebook.md, 'Requirements')"
         )
-    words = {"name": name, "specification": named[0], "folder": folder_name(named[0])}
+    words = {"name": name, "specification": named[0], "folder": folder_name(named[0]), "todo": TODO}
     description = cases / words["folder"] / f"{name}.yaml"
     builder = root / "generators" / "families" / words["folder"] / f"{name}.py"
     files = {builder: _BUILDER, description: _YAML}

@@ -28,6 +28,9 @@ def commands(
             lines["Find out whose fault it is, with evidence"] = shlex.join(["cts", "blame", result.id, *options])
             purpose = "Find the smallest case that fails in the same way, and which parameters matter"
             lines[purpose] = shlex.join(["cts", "minimise", result.id, *options, "--out", "DIR"])
+    # An exception of the suite would also end the commands that build the case.
+    if result.verdict is Verdict.ERROR:
+        return lines
     alone = "Write a folder that reproduces it without the suite"
     purpose = alone if is_of_a_validator(result) else f"{alone} (repro.c) and bisects a driver (bisect.sh), with the device's results"
     lines[purpose] = shlex.join(["cts", "repro", result.id, "DIR", *options])

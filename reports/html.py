@@ -60,7 +60,8 @@ def index(
     other_judges = [lack for lack in summary.not_supported if is_within(lack.code, Code.MISSING_JUDGE)]
     return template("index.html").render(
         summary=summary,
-        causes=causes,
+        failed=[cause for cause in causes if not cause.is_known],
+        known=[cause for cause in causes if cause.is_known],
         context=context,
         headline=headline,
         texts=texts,

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
+from cts.verdict.known_failures import KnownFailure
 from cts.verdict.verdict import Verdict
 from reports.causes import Cause
 from reports.context import Context, Headline
+from reports.documents import place
 from reports.facts import FACTS
 from reports.formats import count, duration, percent, rate
+from reports.requirement_texts import RequirementText
 from reports.summary import Summary
 from reports.verdicts import EXPLAINED, NUMBERS, WORDING
 
@@ -16,11 +21,25 @@ LISTED_CAUSES = 20
 LISTED_CASES = 5
 LISTED_REASONS = 20
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
 _ICON = {"bad": "❌", "unsure": "⚠️", "good": "✅"}
 
 
-def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headline: Headline) -> str:
-    """Return the document."""
+def markdown(
+    summary: Summary,
+    causes: Sequence[Cause],
+    context: Context,
+    headline: Headline,
+    issues: Mapping[str, KnownFailure] = NOTHING,
+    texts: Mapping[str, RequirementText] = NOTHING,
+) -> str:
+    """Return the document.
+
+    Args:
+        summary, causes, context, headline: the contents.
+        issues: known failures by id. ``texts``: requirements by id. If they are not there, only their ids are shown.
+    """
     parts = [f"> **{_text(context.fallback)}**"] if context.fallback else []
     parts += [f"## {_ICON[headline.level]} {_text(headline.title)}", headline.detail]
     parts.append(" · ".join(f"{NUMBERS[name]}: **{number:,}**" for name, number in headline.numbers.items()))
@@ -30,17 +49,16 @@ def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headli
     parts.append(
         "\n".join(f"* **{FACTS[key]}:** {_code(text) if key == 'command' else _text(text)}" for key, text in context.header.items())
     )
-    if causes:
-        parts.append("### What did not pass")
-        parts += [_cause(cause) for cause in causes[:LISTED_CAUSES]]
-        if len(causes) > LISTED_CAUSES:
-            parts.append(f"… and {count(len(causes) - LISTED_CAUSES, 'more cause')} in `index.html`.")
+    for title, is_known in (("What did not pass", False), ("Known failures of the driver", True)):
+        told = [cause for cause in causes if cause.is_known is is_known]
+        if told:
+            parts.append(f"### {title}")
+            parts += [_cause(cause, issues, texts) for cause in told[:LISTED_CAUSES]]
+        if len(told) > LISTED_CAUSES:
+            parts.append(f"… and {count(len(told) - LISTED_CAUSES, 'more cause')} in `index.html`.")
     if summary.defects:
         counted = [(_code(id_), f"{cases:,}") for id_, cases in summary.defects.items()]
         parts.append(_folded("What explains failing cases", _table(("Defect", "Failing cases"), counted)))
-    if summary.known:
-        rows = [(_code(known.id), _text(known.reason), f"{known.cases:,}") for known in summary.known]
-        parts.append(_folded("Known failures of the driver", _table(("Known failure", "What happens", "Cases"), rows)))
     if summary.families:
         parts += ["### Families", _families(summary.families)]
     if summary.not_supported:
@@ -65,22 +83,35 @@ def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headli
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _cause(cause: Cause) -> str:
+def _cause(cause: Cause, issues: Mapping[str, KnownFailure], texts: Mapping[str, RequirementText]) -> str:
     wording = WORDING[cause.verdict]
-    codes = ", ".join(f"<code>{_text(code)}</code>" for code in cause.codes if code)
+    names = ", ".join(f"<code>{_text(name)}</code>" for name in cause.named)
     families = ", ".join(
         f"<code>{_text(family)}</code>" + (f" ({cases:,})" if len(cause.families) > 1 else "") for family, cases in cause.families.items()
     )
-    title = f"<b>{wording.label}</b>: {count(len(cause.results), 'case')} of {families} – {_text(cause.words)}" + f" ({codes})" * bool(
-        codes
+    title = f"<b>{wording.label}</b>: {count(len(cause.results), 'case')} of {families} – {_text(cause.words)}" + f" ({names})" * bool(
+        names
     )
     parts = ["\n".join(f"* {_text(sentence)}" for sentence in cause.decided)] if cause.decided else []
+    if cause.known in issues and issues[cause.known].link:
+        parts.append(f"Reported: <{issues[cause.known].link}>")
     if cause.requirements:
-        parts.append(f"{'All exercise' if len(cause.results) > 1 else 'Exercises'} {', '.join(map(_code, cause.requirements))}.")
-    cases = "\n".join(f"* {_code(result.id)}: {_text(result.reason)}" for result in cause.results[:LISTED_CASES])
+        exercised = ", ".join(_requirement(id_, texts) for id_ in cause.requirements)
+        parts.append(f"{'All exercise' if len(cause.results) > 1 else 'Exercises'} {exercised}.")
+    cases = "\n".join(
+        f"* {_code(result.id)}" + (f": {_text(result.reason)}" if result.reason != cause.words else "")
+        for result in cause.results[:LISTED_CASES]
+    )
     if len(cause.results) > LISTED_CASES:
         cases += f"\n* … and {len(cause.results) - LISTED_CASES:,} more"
     return _folded(title, "\n\n".join([*parts, cases]))
+
+
+def _requirement(id_: str, texts: Mapping[str, RequirementText]) -> str:
+    """Return the id of a requirement, with a link to the sentence if its place is known."""
+    text = texts.get(id_)
+    address = "" if text is None else place(text.specification, text.place)
+    return f"[{_code(id_)}]({address})" if address else _code(id_)
 
 
 def _families(families: Mapping[str, Mapping[Verdict, int]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from reports.causes import NAMED_DEFECTS
 from reports.formats import count
 from reports.verdicts import WORDING
 
@@ -26,6 +27,8 @@ def text(directory: Path) -> str:
             f"{family} ({cases:,})" if len(cause["families"]) > 1 else family for family, cases in cause["families"].items()
         )
         lines += ["", f"{WORDING[cause['verdict']].label}: {count(len(cause['cases']), 'case')} of {families}: {cause['cause']}"]
+        if names := ", ".join(filter(None, (cause["known"], *cause["codes"], *cause["defects"][:NAMED_DEFECTS]))):
+            lines.append(f"    {names}")
         lines += [f"    {sentence}" for sentence in cause["decided"]]
         lines.append(f"    for example {cause['cases'][0]['id']}")
     if len(causes) > LISTED:

@@ -15,6 +15,7 @@ from cts.blame import report as blame
 from cts.journal.atomic import write_text
 from cts.journal.journal import Opener, opened
 from cts.journal.renames import renames
+from cts.journal.run_record import EVERY_CASE
 from cts.verdict.known_failures import KnownFailure
 from cts.verdict.verdict import CaseResult
 from generators.casebook import Casebook
@@ -70,6 +71,7 @@ def write(
     casebook: Casebook | None = None,
     processes: int = 1,
     opened: Opener = opened,
+    every_case: bool | None = None,
 ) -> tuple[str, ...]:
     """Write ``summary.json``, ``junit.xml``, ``summary.md``, ``index.html``, and the pages of ``failures/`` and ``requirements/``.
 
@@ -81,6 +83,7 @@ def write(
         casebook: the casebook of the checkout, if the caller has it already; None to read it if a page needs it.
         processes: how many processes may make pages; more than 1 only if this one has no other threads.
         opened: opens a journal.
+        every_case: whether each case is a test of JUnit; None for what the runs were asked for.
 
     Returns:
         The faults of the journals, one line each, for the caller.
@@ -126,8 +129,10 @@ def write(
                 write_text(directory / "history.html", history_page(past, directory))
             write_text(directory / "index.html", html.index(run, summary, found, about, title, texts, pages, issues, past is not None))
             write_text(directory / "summary.json", _summary_json(run, summary, found, about, title, pages))
-            write_text(directory / "summary.md", markdown(summary, found, about, title))
-            write_text(directory / "junit.xml", junit(run.results, about))
+            write_text(directory / "summary.md", markdown(summary, found, about, title, issues, texts))
+            if every_case is None:
+                every_case = any(meta.get("junit") == EVERY_CASE for meta in run.metas)
+            write_text(directory / "junit.xml", junit(run.results, about, issues, every_case))
         _remove_others(directory, places)
     except OSError as error:
         place = error.filename or directory

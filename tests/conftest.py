@@ -1,5 +1,7 @@
-"""Settings of all tests: no test depends on a clock or runs forever, and no test ignores a signal because its parent process does."""
+"""Settings of all tests: no test depends on a clock or runs forever, and no test ignores a signal, or requires a Vulkan device, because its
+parent process does."""
 
+import os
 import signal
 
 import pytest
@@ -15,6 +17,9 @@ settings.load_profile("no clock")
 
 # Processes under nohup ignore this signal, as do the processes that they start. Tests that send it would wait forever.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# A run in a job of a CI system needs a Vulkan device, unless another device is named.
+os.environ.pop("CI", None)
 
 HANGS = 1200
 """Seconds after which a test counts as hanging. The longest test needs a minute, and a few minutes on a busy machine."""

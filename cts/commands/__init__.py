@@ -42,6 +42,7 @@ JOBS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
         "Maintain the suite": {
             "new-family": "write the skeleton of a new family",
+            "check-family": "check all that is asked of a family, and say what is missing",
             "golden": "compare the cases with the pinned facts, or pin them",
             "coverage": "list the requirements that are covered",
             "pages": "write the tables and pictures of docs/",

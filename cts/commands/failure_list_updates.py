@@ -6,8 +6,9 @@ Comments, the order of lines, and lines of cases that the run did not judge stay
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from cts.journal.outline import Outline
 from cts.verdict.failure_lists import STATUS, Listed, ends_of, expression
@@ -32,7 +33,8 @@ class LineChange:
         id: the id of the case.
         before, after: the word of the line; empty if there is no line.
         why: see Why.
-        code: as in CaseResult; empty on a pass.
+        code, defects: as in CaseResult; empty on a pass.
+        link: the report to the driver's authors; empty if there is none.
     """
 
     id: str
@@ -40,6 +42,8 @@ class LineChange:
     after: str
     why: Why
     code: str = ""
+    defects: tuple[str, ...] = ()
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,13 @@ def failing_status(outline: Outline) -> str:
     return STATUS.get(verdict, "")
 
 
-def update_fails(text: str, listed: Sequence[Listed], judged: Mapping[str, Outline], covered: frozenset[str] = frozenset()) -> Update:
+def update_fails(
+    text: str,
+    listed: Sequence[Listed],
+    judged: Mapping[str, Outline],
+    covered: frozenset[str] = frozenset(),
+    links: Mapping[str, str] = MappingProxyType({}),
+) -> Update:
     """Update a list of failures with the results of a run, and return the new content.
 
     Args:
@@ -79,6 +89,7 @@ def update_fails(text: str, listed: Sequence[Listed], judged: Mapping[str, Outli
         listed: the lines of the file.
         judged: the cases of the run, by id.
         covered: names of the known failures that other files explain; their cases are not added.
+        links: the reports of known failures, by id.
     """
     lines = text.splitlines()
     changes: list[LineChange] = []
@@ -94,7 +105,7 @@ def update_fails(text: str, listed: Sequence[Listed], judged: Mapping[str, Outli
             kept += 1
         elif status:
             lines[one.line - 1] = f"{one.id},{status}"
-            changes.append(LineChange(one.id, one.status, status, Why.ENDS_OTHERWISE, outline.code))
+            changes.append(_change(outline, one.status, status, Why.ENDS_OTHERWISE, links))
         elif outline.verdict in (Verdict.COMPILED, Verdict.FLAKY, Verdict.RESOURCE_ERROR, Verdict.ERROR):
             kept += 1
         else:
@@ -104,11 +115,10 @@ def update_fails(text: str, listed: Sequence[Listed], judged: Mapping[str, Outli
     known = {one.id for one in listed}
     failing = [outline for id_, outline in sorted(judged.items()) if id_ not in known and failing_status(outline)]
     added = [outline for outline in failing if outline.known not in covered]
-    changes += [LineChange(outline.id, "", failing_status(outline), Why.FAILS, outline.code) for outline in added]
+    changes += [_change(outline, "", failing_status(outline), Why.FAILS, links) for outline in added]
     kept_lines = [line for number, line in enumerate(lines) if number not in removed]
-    new = _with_headings(added)
-    whole = [*kept_lines, *([""] if kept_lines and new and kept_lines[-1] else []), *new]
-    return Update("".join(f"{line}\n" for line in whole), _ordered(changes), kept, unjudged)
+    new = _with_headings(added, lambda one: f"{one.id},{failing_status(one)}", links)
+    return Update(_joined(kept_lines, new), _ordered(changes), kept, unjudged)
 
 
 def update_flakes(text: str, matched: Iterable[str], judged: Mapping[str, Outline]) -> Update:
@@ -121,11 +131,18 @@ def update_flakes(text: str, matched: Iterable[str], judged: Mapping[str, Outlin
         judged: the cases of the run, by id.
     """
     there = set(matched)
-    lines = text.splitlines()
     flaky = [outline for id_, outline in sorted(judged.items()) if _is_flaky(outline) and id_ not in there]
-    changes = tuple(LineChange(one.id, "", "Flake", Why.FLAKY, one.code) for one in flaky)
-    lines += [expression(one.id) for one in flaky]
-    return Update("".join(f"{line}\n" for line in lines), changes, len(there), 0)
+    changes = tuple(_change(one, "", "Flake", Why.FLAKY) for one in flaky)
+    return Update(_joined(text.splitlines(), _with_headings(flaky, lambda one: expression(one.id))), changes, len(there), 0)
+
+
+def _joined(lines: Sequence[str], new: Sequence[str]) -> str:
+    """Return a file with new lines at its end."""
+    return "".join(f"{line}\n" for line in [*lines, *([""] if lines and new and lines[-1] else []), *new])
+
+
+def _change(outline: Outline, before: str, after: str, why: Why, links: Mapping[str, str] = MappingProxyType({})) -> LineChange:
+    return LineChange(outline.id, before, after, why, outline.code, outline.defects, links.get(outline.known, ""))
 
 
 def _is_flaky(outline: Outline) -> bool:
@@ -136,15 +153,17 @@ def _stands_for(listed: str, status: str) -> bool:
     return set(ends_of(status)) <= set(ends_of(listed))
 
 
-def _with_headings(added: Sequence[Outline]) -> list[str]:
+def _with_headings(
+    added: Sequence[Outline], line_of: Callable[[Outline], str], links: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
     """Return lines for cases, grouped by how they fail, with a comment above each group."""
-    groups: dict[tuple[str, str, tuple[str, ...]], list[Outline]] = {}
+    groups: dict[tuple[str, str, tuple[str, ...], str], list[Outline]] = {}
     for outline in added:
-        groups.setdefault((outline.family, outline.code, outline.defects), []).append(outline)
+        groups.setdefault((outline.family, outline.code, outline.defects, links.get(outline.known, "")), []).append(outline)
     lines: list[str] = []
-    for (family, code, defects), members in sorted(groups.items()):
-        lines.append(f"# {family}: {' '.join((code, *defects)) or members[0].verdict} ({members[0].driver})")
-        lines += [f"{one.id},{failing_status(one)}" for one in members]
+    for (family, code, defects, link), members in sorted(groups.items()):
+        lines.append(f"# {family}: {' '.join((code, *defects)) or members[0].verdict} ({members[0].driver}) {link}".rstrip())
+        lines += map(line_of, members)
     return lines
 
 

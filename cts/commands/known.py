@@ -103,7 +103,8 @@ def _update(options: argparse.Namespace) -> int:
     judged = _judged(options.report)
     fails_path, flakes_path = Path(f"{options.out}{FAILS}"), Path(f"{options.out}{FLAKES}")
     covered = frozenset() if options.all else frozenset(one.known for one in judged.values()) - {"", fails_path.name, flakes_path.name}
-    fails = update_fails(_text(fails_path), listed_lines(fails_path) if fails_path.exists() else [], judged, covered)
+    links = _links(root(options)) if options.all else {}
+    fails = update_fails(_text(fails_path), listed_lines(fails_path) if fails_path.exists() else [], judged, covered, links)
     flaky = read_expressions(flakes_path) if flakes_path.exists() else None
     flakes = update_flakes(_text(flakes_path), [id_ for id_ in judged if flaky and flaky.match(id_)], judged)
     updates = {fails_path: fails, flakes_path: flakes}
@@ -117,6 +118,11 @@ def _update(options: argparse.Namespace) -> int:
         for path, update in updates.items():
             _print(path, update, options.check)
     return 1 if options.check and any(update.changes for update in updates.values()) else 0
+
+
+def _links(folder: Path) -> dict[str, str]:
+    """Return the reports of known failures, by id."""
+    return {entry.id: entry.link for file in load_files(folder, load_casebook(folder)).values() for entry in file.entries}
 
 
 def _judged(report: Path) -> dict[str, Outline]:
@@ -167,13 +173,13 @@ def _print(path: Path, update: Update, check: bool) -> None:
     print(f"{path}: {said}; {stays}{'; not written (--check)' if check and update.changes else ''}")
     for change in update.changes:
         status = f"{change.before} -> {change.after}" if change.before and change.after else change.before or change.after
-        why = f"{change.why}, {change.code}" if change.code else f"{change.why}"
+        why = ", ".join(filter(None, (str(change.why), change.code, *change.defects, change.link)))
         print(f"  {_GLYPHS[_kind(change)]} {change.id},{status}  ({why})")
 
 
 def _document(path: Path, update: Update) -> dict[str, object]:
     changes = [
-        {"change": _kind(one), "id": one.id, "before": one.before, "after": one.after, "why": str(one.why), "code": one.code}
+        {"change": _kind(one), **{name: value for name, value in vars(one).items() if name != "why"}, "why": str(one.why)}
         for one in update.changes
     ]
     return {"file": str(path), "changes": changes, "confirmed": update.kept, "not_judged": update.unjudged}

@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Join the shards, and write the reports of the whole run."""
     to: Path = options.out
-    claimed = claim(to)
+    claimed = claim(to, "--out")
     try:
         merge(options.directories, to)
         for fault in report_writer()(to / RESULTS, to):

@@ -9,9 +9,11 @@ import argparse
 from pathlib import Path
 
 from cts.commands.options import add
+from cts.engine.plan import JUNIT
 from cts.engine.report_writer import processes, report_text, report_writer
 from cts.exit_codes import BAD_INPUT
 from cts.journal.journal import PACKED, RESULTS, journal_of, read
+from cts.journal.run_record import EVERY_CASE
 from cts.output import complain
 from generators.errors import CtsError
 
@@ -22,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "directories", nargs="+", type=Path, metavar="DIR", help=f"a report directory: it holds {RESULTS} or {RESULTS}{PACKED}"
     )
     add(parser, "--out", "where to write the reports (default: the first DIR)", metavar="DIR")
+    parser.add_argument("--junit", choices=JUNIT, help="which cases are tests of junit.xml (default: as the run was asked to)")
     parser.add_argument(
         "--history",
         type=Path,
@@ -37,7 +40,8 @@ def run(options: argparse.Namespace) -> int:
     for directory, journal in zip(options.directories, journals, strict=True):
         if not journal.is_file():
             raise CtsError(f"{directory} holds neither {RESULTS} nor {RESULTS}{PACKED}: name the DIR of a 'pytest cts --report-dir DIR'")
-    faults = report_writer()(journals, out, options.history, processes=processes())
+    every_case = None if options.junit is None else options.junit == EVERY_CASE
+    faults = report_writer()(journals, out, options.history, processes=processes(), every_case=every_case)
     for fault in faults:
         complain(fault)
     if faults and not any(next(read(journal), None) for journal in journals):

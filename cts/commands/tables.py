@@ -13,16 +13,17 @@ from types import MappingProxyType
 from cts.blame.evidence import Step
 from cts.blame.rules import DOUBTS, RULES
 from cts.commands import JOBS
+from cts.commands.glsl_facts import current
 from cts.conformance.refusal import Check
 from cts.engine.options import OPTIONS
 from cts.journal.json_schema import records, rows
 from cts.verdict.codes import Code
 from cts.verdict.known_failures import load_files
 from generators.bug_classes import load_bug_classes
-from generators.casebook import Casebook, CaseKind, Tier, find_case
+from generators.casebook import Casebook, CaseKind, find_case
 from generators.casebook.parameters import Parameter
 from generators.errors import CtsError
-from generators.glsl_coverage import FamilyInGlsl, Refusal, glsl_coverage
+from generators.glsl_coverage import FamilyInGlsl, Refusal
 
 _MOST_VALUES = 40
 """How many values that a YAML file lists a table shows: property rows and static rules are many."""
@@ -56,7 +57,7 @@ def _bugs(casebook: Casebook) -> str:
 
 
 def _glsl(casebook: Casebook) -> str:
-    found = glsl_coverage(casebook, Tier.NIGHTLY)
+    found = current(casebook.root.parent, casebook)
     return f"{_glsl_families(found)}\n{_glsl_reasons(found)}"
 
 

@@ -204,9 +204,16 @@ def find_proofs(book: Casebook, old: Proofs, names: Collection[str] = ()) -> dic
     return found
 
 
-def unproved(book: Casebook, proofs: Proofs, requirements: Collection[str]) -> Iterator[str]:
-    """Yield the faults of the claims of some requirements, one line each: claims without a proof that holds, and proofs of no claim."""
-    prover, needed = Prover(book), claims(book)
+def unproved(book: Casebook, proofs: Proofs, requirements: Collection[str], names: Collection[str] = ()) -> Iterator[str]:
+    """Yield the faults of the claims of some requirements, one line each: claims without a proof that holds, and proofs of no claim.
+
+    Args:
+        book: the families.
+        proofs: the pinned proofs.
+        requirements: the requirements.
+        names: only the claims of these families; of all if empty.
+    """
+    prover, needed = Prover(book), claims(book, names)
     for claim in needed:
         if claim.requirement in requirements and (problem := prover.problem(claim, proofs.get(claim))):
             ids = sorted(breaking().defects.get(claim.requirement, ())) or ["none known"]
@@ -216,5 +223,5 @@ def unproved(book: Casebook, proofs: Proofs, requirements: Collection[str]) -> I
                 "cts/defects/claims.yaml which defects break the requirement, or why none does"
             )
     for claim in proofs.keys() - set(needed):
-        if claim.requirement in requirements:
+        if claim.requirement in requirements and (not names or claim.family in names):
             yield f"{FILE} proves {claim.requirement} for {claim.family}, which needs no proof: run 'cts golden --update --proofs'"

@@ -25,6 +25,9 @@ SUMMARY_BYTES = 1 << 20
 _CAUSES = 10_000
 """The most causes that are kept: a run may have millions of failures."""
 
+_DEFECTS = 3
+"""How many of the defects that explain a failure an annotation names."""
+
 _TITLE_CHARACTERS = 200
 _MESSAGE_CHARACTERS = 1_000
 _CUT = "\n\n… the rest is in `summary.md` of the report directory.\n"
@@ -32,13 +35,14 @@ _CUT = "\n\n… the rest is in `summary.md` of the report directory.\n"
 
 @dataclass
 class _Cause:
-    """Failures of one family that ended in the same way."""
+    """Failures of one family that ended in the same way. ``names`` are the code and the defects of the first of them."""
 
     verdict: Verdict
     family: str
     reason: str
     first: str
     cases: int = 0
+    names: tuple[str, ...] = ()
 
 
 class GitHub:
@@ -66,7 +70,8 @@ class GitHub:
         key = (digest.verdict, digest.family, digest.code or digest.reason)
         if digest.verdict in self._passing or (key not in self._causes and len(self._causes) >= _CAUSES):
             return
-        self._causes.setdefault(key, _Cause(digest.verdict, digest.family, digest.reason, id_)).cases += 1
+        names = tuple(filter(None, (digest.code, *digest.defects[:_DEFECTS])))
+        self._causes.setdefault(key, _Cause(digest.verdict, digest.family, digest.reason, id_, 0, names)).cases += 1
 
     def write_summary(self) -> None:
         """Write the summary, after the reports."""
@@ -99,7 +104,7 @@ def annotated(causes: list[_Cause]) -> list[str]:
     lines = [
         _error(
             f"{word(cause.verdict)}: {cause.family}, {cause.cases:,} case{'s' * (cause.cases != 1)}",
-            f"{cause.reason} (for example {cause.first}; cts run '{cause.first}')",
+            f"{': '.join(filter(None, (', '.join(cause.names), cause.reason)))} (for example {cause.first}; cts run '{cause.first}')",
         )
         for cause in shown
     ]

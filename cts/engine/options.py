@@ -63,6 +63,12 @@ OPTIONS = (
         "K/N",
     ),
     Option("report-dir", "keep results as they are judged, and reports, in DIR", "DIR"),
+    Option(
+        "junit",
+        "which cases are tests of junit.xml: attention (those that need someone's attention; the others are one test for each family and "
+        "outcome) or all (default: attention)",
+        "WHICH",
+    ),
     Option("resume", "continue the run in DIR of --report-dir: judge only the cases that it has not judged"),
     Option(
         "retry",
@@ -82,7 +88,11 @@ OPTIONS = (
         "and --resume continues with it (default: none)",
         "SECONDS",
     ),
-    Option("require-vulkan", "exit with 2 if there is no Vulkan device to judge, instead of judging the embedded one"),
+    Option(
+        "require-vulkan",
+        "exit with 2 if there is no Vulkan device to judge, instead of judging the embedded one (default with "
+        "CI=true in the environment, unless --device is given)",
+    ),
     Option("validation", "load the Vulkan validation layer; any message from it is an error of the suite"),
     Option(
         "statistics",

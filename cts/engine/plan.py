@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from cts.engine.session import LOG_FAILURES, Settings
 from cts.engine.shards import Shard
 from cts.engine.time_limit import beginning_now
 from cts.front_ends import FRONT_ENDS, FrontEnd
+from cts.journal.run_record import EVERY_CASE
 from cts.judges import Choice, choose, compile_only
 from cts.opening import open_device
 from cts.verdict.verdict import Verdict
@@ -41,6 +43,7 @@ MOST_ATTEMPTS = 100
 MOST_COUNT = 10**12
 """The largest value of any other count."""
 _MOST_DIGITS = 20
+JUNIT = ("attention", EVERY_CASE)
 ISOLATION = ("auto", "on", "off")
 
 RETRIED = (
@@ -131,7 +134,8 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
         choice: the device, if it is already chosen; ``device`` is then ignored.
 
     Raises:
-        OptionError, DeviceError: an option's value does not exist; there is no such device; glslang is needed and not installed.
+        OptionError, DeviceError: an option's value does not exist; there is no such device; glslang is needed and not installed; no Vulkan
+            device replaces one that was not named, and ``require_vulkan`` is true, or this is a job of a CI system.
     """
     tier = Tier(one_of("--tier", options["tier"] or "smoke", tuple(Tier)))
     front_end = checked_front_end(options["front_end"])
@@ -144,6 +148,10 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
     if options.get("compile_only"):
         choice = compile_only(choice)
     spec, description = choice.spec, choice.description
+    if choice.fallback and "require_vulkan" in options and in_ci():
+        raise OptionError(
+            f"CI={os.environ['CI']}: there is no Vulkan device to judge ({choice.why}); --device embedded judges the embedded device"
+        )
     if options.get("require_vulkan") and spec.kind != "vulkan":
         raise OptionError(f"--require-vulkan: there is no Vulkan device to judge ({choice.why})")
     if isinstance(spec, DeviceSpec) and description.kind == "vulkan":
@@ -183,6 +191,11 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
     rounds = at_least_one("--rounds", options.get("rounds") or str(rounds_of(description)), MOST_ROUNDS)
     settings = Settings(tier, front_end, spec, description, choice.why, isolated, timeout, retries, repeat, choice.fallback, rounds=rounds)
     return replace(settings, limit=beginning_now(seconds)) if seconds else settings
+
+
+def in_ci() -> bool:
+    """Tell whether this is a job of a CI system: they set CI."""
+    return os.environ.get("CI", "").lower() in ("true", "1")
 
 
 def rounds_of(description: DeviceDescription) -> int:

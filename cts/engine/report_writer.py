@@ -32,6 +32,7 @@ class ReportWriter(Protocol):
         casebook: Casebook | None = None,
         processes: int = 1,
         opened: Opener = opened,
+        every_case: bool | None = None,
     ) -> Sequence[str]: ...
 
 

@@ -25,7 +25,7 @@ from cts.engine.judging import Judging
 from cts.engine.keyword_expression import is_certain
 from cts.engine.memory import keep_memory
 from cts.engine.neighbours import Clock
-from cts.engine.plan import Plan, checked_retry, log_failures
+from cts.engine.plan import JUNIT, Plan, checked_retry, log_failures, one_of
 from cts.engine.request import Request
 from cts.engine.run import Run, timestamp
 from cts.engine.selected import Key, Selected
@@ -115,6 +115,7 @@ def prepare(invocation: Invocation) -> Prepared:
     if options["retry"] and not options["resume"]:
         raise CtsError("--retry judges again what an earlier run judged: add --resume")
     retry = checked_retry(options["retry"])
+    junit = one_of("--junit", options["junit"] or JUNIT[0], JUNIT)
     shard = parse_shard(options["shard"]) if options["shard"] else None
     with ThreadPoolExecutor(1) as asking:
         # A driver answers in a separate process; read the casebook meanwhile.
@@ -138,6 +139,7 @@ def prepare(invocation: Invocation) -> Prepared:
         meta = _record(invocation, groups) | {
             "shard": str(shard or ""),
             "selection": selection_digest(invocation.request, invocation.words, listed, rows),
+            "junit": junit,
         }
         journal.write_meta(reports, journal.resumed_meta(reports, meta) if before else meta)
     retried = {key: digest for key, digest in before.items() if digest.verdict in retry}

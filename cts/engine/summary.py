@@ -153,7 +153,9 @@ def failure_text(result: CaseResult) -> str:
     for number, one in enumerate(result.tries, 1):
         where = "alone" if one.alone else "beside others"
         lines.append(f"run {number}, {where}, {one.seconds:.1f} s: {one.verdict}" + (f" ({one.reason})" if one.reason else ""))
-    lines += [f"reproduce: cts repro '{result.id}' DIR"]
+    # An exception of the suite would also end 'cts repro'.
+    again = f"judge it again: cts run '{result.id}'" if result.verdict is Verdict.ERROR else f"reproduce: cts repro '{result.id}' DIR"
+    lines.append(again)
     return "\n".join(lines)
 
 

@@ -326,8 +326,11 @@ def mend(path: Path) -> None:
             file.truncate(end)
 
 
-def claim(directory: Path) -> int:
+def claim(directory: Path, option: str = "--report-dir") -> int:
     """Make ``directory`` if it does not exist, and keep other runs out of it as long as the returned descriptor is open.
+
+    Args:
+        option: the option that named the directory, for messages.
 
     Raises:
         JournalError: the directory cannot be made or read, or another run writes to it.
@@ -336,12 +339,12 @@ def claim(directory: Path) -> int:
         directory.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        raise JournalError(f"cannot write the report directory {directory}: {error.strerror}; name another --report-dir") from error
+        raise JournalError(f"cannot write the report directory {directory}: {error.strerror}; name another {option}") from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
-        raise JournalError(f"{directory}: another run is writing to it: wait until that has ended, or name another --report-dir") from None
+        raise JournalError(f"{directory}: another run is writing to it: wait until that has ended, or name another {option}") from None
     except OSError:
         # Some network file systems have no locks: there only one process may report to a directory at a time.
         pass
@@ -393,12 +396,12 @@ def await_writers(directory: Path, seconds: float = WAIT_SECONDS) -> None:
         os.close(descriptor)
 
 
-def prepare(directory: Path, resume: bool) -> Path:
+def prepare(directory: Path, resume: bool | None) -> Path:
     """Make the report directory ready for a run, begin the run's part of the journal, and return the journal's path.
 
     Args:
         directory: made if it does not exist.
-        resume: whether to continue an existing journal.
+        resume: whether to continue an existing journal; None for a command that cannot.
 
     Raises:
         JournalError: the directory cannot be written, or holds the results of another run and ``resume`` is false.
@@ -407,9 +410,8 @@ def prepare(directory: Path, resume: bool) -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         if not resume and _has_results(path):
-            raise JournalError(
-                f"{directory} holds the results of an earlier run: add --resume to judge only the rest, or name another directory"
-            )
+            rest = "" if resume is None else "add --resume to judge only the rest, or "
+            raise JournalError(f"{directory} holds the results of an earlier run: {rest}name another directory")
         await_writers(directory)
         mend(path)
         # Renaming needs the same permissions as the reports at the end, so a run fails now and not after hours.
@@ -417,7 +419,7 @@ def prepare(directory: Path, resume: bool) -> Path:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise JournalError(f"cannot write the report directory {directory}: {error.strerror}; name another --report-dir") from error
+        raise JournalError(f"cannot write the report directory {directory}: {error.strerror}; name another directory") from error
     with Journal(path) as journal:
         journal.append_line(encode_object({"schema": SCHEMA}))
     return path

@@ -18,6 +18,10 @@ MOST_LEVELS = 20
 """The deepest nesting in fields that the schema does not name."""
 
 
+EVERY_CASE = "all"
+"""The value of ``--junit`` for a test of each case."""
+
+
 class DeviceRecord(TypedDict, total=False):
     """The part of a device's description (cts.devices.device.DeviceDescription) that reports and resumed runs use.
 
@@ -103,6 +107,7 @@ class RunRecord(TypedDict, total=False):
         rounds: how often a GPU ran each dispatch in which invocations could race.
         host: the operating system, the processor and the Python of the process that began the run.
         environment: its variables that change Vulkan's loader, layers or drivers.
+        junit: EVERY_CASE if each case is a test of ``junit.xml``.
     """
 
     device: DeviceRecord
@@ -131,6 +136,7 @@ class RunRecord(TypedDict, total=False):
     rounds: Ordinal
     host: str
     environment: dict[str, str]
+    junit: str
     selected: Count
     not_judged: dict[str, Count]
     seconds: Seconds

@@ -14,6 +14,9 @@ from reports.causes.groups import Group, Searcher, groups
 from reports.causes.sentences import decided
 from reports.verdicts import EXPLAINED, SEVERITY, WORDING
 
+NAMED_DEFECTS = 3
+"""How many of the defects that explain a failure a short text names."""
+
 
 @dataclass(frozen=True)
 class Cause:
@@ -53,6 +56,16 @@ class Cause:
         """Ids of the requirements that all of the cases exercise."""
         common = set(self.results[0].requirements).intersection(*(result.requirements for result in self.results))
         return tuple(id_ for id_ in self.results[0].requirements if id_ in common)
+
+    @property
+    def is_known(self) -> bool:
+        """Tell whether the driver is known to fail so, which does not make the run fail."""
+        return self.verdict is Verdict.KNOWN_FAIL
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Return all that programs know the cause by: the known failure, the codes, and the first of the defects."""
+        return tuple(filter(None, (self.known, *self.codes, *self.defects[:NAMED_DEFECTS])))
 
     @property
     def decided(self) -> tuple[str, ...]:

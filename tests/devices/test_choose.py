@@ -97,6 +97,23 @@ def test_there_is_no_fallback_if_vulkan_is_required(offer, device):
         settings(require_vulkan=True, device=device)
 
 
+@pytest.mark.parametrize("ci", ["true", "1"])
+def test_in_continuous_integration_nothing_replaces_a_vulkan_device(offer, monkeypatch, ci):
+    monkeypatch.setenv("CI", ci)
+    offer(reason="no Vulkan loader (libvulkan.so.1)")
+    with pytest.raises(OptionError, match="--device embedded"):
+        settings(require_vulkan=False)
+
+
+@pytest.mark.parametrize(
+    ("ci", "given"), [("true", {"device": "embedded", "require_vulkan": False}), ("false", {"require_vulkan": False}), ("true", {})]
+)
+def test_elsewhere_or_if_named_or_without_a_verdict_on_a_driver_the_embedded_device_is_judged(offer, monkeypatch, ci, given):
+    monkeypatch.setenv("CI", ci)
+    offer(reason="no Vulkan loader (libvulkan.so.1)")
+    assert settings(**given).spec.kind == "embedded"
+
+
 BROKEN = BrokenDevice(1, "", "ended by SIGSEGV")
 
 

@@ -76,9 +76,15 @@ def test_documents_are_there(installed, verb):
 
 
 @pytest.mark.parametrize(
-    "verb", [("golden", "--update", "--tiers"), ("pages",), ("new-family", "some", "--specification", "SPV_KHR_cooperative_matrix")]
+    "verb",
+    [
+        ("golden", "--update", "--tiers"),
+        ("pages",),
+        ("new-family", "some", "--specification", "SPV_KHR_cooperative_matrix"),
+        ("check-family", "muladd"),
+    ],
 )
-def test_commands_that_write_sources_ask_for_a_checkout(installed, verb):
+def test_commands_that_need_the_sources_ask_for_a_checkout(installed, verb):
     done = installed.cts(*verb)
     assert done.returncode == 2
     assert "--root" in done.stderr

@@ -22,7 +22,7 @@ def test_a_step_gets_a_summary_and_an_annotation_for_each_cause(checkout, worker
     )
     errors = [line for line in done.stdout.splitlines() if line.startswith("::error ")]
     assert len(errors) == 1
-    assert errors[0].startswith("::error title=FAIL%3A copying%2C 8 cases::")
+    assert errors[0].startswith("::error title=FAIL%3A copying%2C 8 cases::fail.value")
     assert summary.read_text(encoding="utf-8") == "before\n" + (checkout.root / "out" / "summary.md").read_text(encoding="utf-8")
 
 

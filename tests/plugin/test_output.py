@@ -7,9 +7,11 @@ import os
 import re
 import shlex
 import subprocess
+from xml.etree import ElementTree
 
 import pytest
 
+from cts.cli import main
 from cts.engine.request import NotSendable, check_sendable
 
 LINE = r"cts: cannot write the output: .+; redirect it elsewhere\n"
@@ -65,6 +67,22 @@ def test_a_report_directory_may_have_any_bytes(checkout):
         os.listdir(os.path.join(os.fsencode(checkout.root), directory))
     )
     assert "\x1b" not in done.stdout
+
+
+def test_each_case_is_a_test_of_junit_if_the_run_or_the_report_is_asked_to(checkout):
+    def tests():
+        return len(ElementTree.parse(checkout.root / "out" / "junit.xml").findall(".//testcase"))
+
+    assert checkout.run("cts", "--report-dir", "out", "--junit", "all").returncode == 0
+    assert tests() == 8
+    assert main(["report", str(checkout.root / "out"), "--junit", "attention"]) == 0
+    assert tests() == 1
+    assert main(["report", str(checkout.root / "out")]) == 0
+    assert tests() == 8
+
+
+def test_an_unknown_kind_of_junit_is_refused(checkout):
+    assert checkout.run("cts", "--junit", "some").returncode == 2
 
 
 def test_options_that_workers_cannot_be_sent_are_refused():

@@ -202,3 +202,10 @@ def test_a_run_keeps_no_report_of_what_pytest_only_counts(checkout):
     )
     assert "[('failed', 1), ('not supported', 1), ('passed', 1)]" in done.stdout
     assert "1 failed, 4 passed, 3 not supported" in done.stdout
+
+
+def test_an_exception_of_the_suite_is_not_reproduced_but_judged_again(checkout):
+    done = checkout.run("cts", behaviours={"copying[number:n0]": "raise"})
+    assert "1 error" in done.stdout
+    assert "cts repro" not in done.stdout
+    assert "cts run 'copying[number:n0]'" in done.stdout

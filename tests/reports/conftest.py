@@ -15,6 +15,7 @@ import pytest
 from cts.journal.record import failure_record
 from cts.verdict.compare import failing_matrix
 from cts.verdict.failure import Failure, Mismatch, MismatchKind, WrongElement
+from cts.verdict.known_failures import KnownFailure
 from cts.verdict.pattern import pattern
 from generators.numerics.formats import values
 from generators.types import COMPONENT_TYPES
@@ -184,3 +185,15 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_journal(
         directory, realistic(2000), suite_version="0.1.0+1a2b3c4", device=DEVICE, command="pytest cts --tier nightly", **times
     )
+
+
+@pytest.fixture
+def known_failure(example, tmp_path):
+    """Return the journal of a run in which two cases fail as known, and what the known failure's entry says."""
+    reason, link = "rows are lost", "https://example.org/reports/7"
+    parts = {"since": (), "until": (), "selectors": (), "ends": ("fail.value",), "defects": (), "front_end": None, "evidence": ""}
+    entry = KnownFailure(id="rows-lost", what=reason, smallest=("a[0]",), seen="Example", link=link, place="x.yaml:1", **parts)
+    ends = {"code": "fail.value", "known": "rows-lost", "reason": reason}
+    records = [example.record(f"a[{number}]", "known_fail", **ends) for number in range(2)]
+    journal = example.write_journal(tmp_path / "known", records)
+    return SimpleNamespace(journal=journal, issues={entry.id: entry}, reason=reason, link=link)

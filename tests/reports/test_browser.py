@@ -355,6 +355,19 @@ def test_no_page_is_wider_than_its_window(browser, runs, page, width):
     browser.send("Emulation.clearDeviceMetricsOverride")
 
 
+def test_what_is_stacked_on_a_phone_is_not_cut(browser, example, tmp_path):
+    long = "cooperativeMatrixFlexibleDimensionsMaxDimension"
+    records = [example.record("a[1]", "fail", requirements=["CM2-LIM-02"], reason=f"{long}: {long}")]
+    records.append(example.record("a[2]", "not_supported", code=f"missing.limit.{long}", reason=f"{long} is 4,294,967,295"))
+    write(example.write_journal(tmp_path, records), tmp_path)
+    browser.send("Emulation.setDeviceMetricsOverride", width=400, height=900, deviceScaleFactor=1, mobile=False)
+    browser.open(tmp_path / "index.html")
+    cut = "[...document.querySelectorAll('.scroll')].filter(one => one.querySelector('.stacked') && one.scrollWidth > one.clientWidth)"
+    assert browser.run(f"{cut}.map(one => one.closest('section').id)") == []
+    assert browser.run("document.documentElement.scrollWidth") <= 400
+    browser.send("Emulation.clearDeviceMetricsOverride")
+
+
 def test_a_long_list_is_made_as_it_is_shown(browser, example, tmp_path):
     some = [result_of(record) for record in example.realistic(1000)]
     results = tuple(replace(one, id=f"{one.id[:-1]}/copy:{copy}]", failures=()) for copy in range(20) for one in some)

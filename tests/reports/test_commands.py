@@ -29,5 +29,10 @@ def test_a_page_says_how_to_see_what_the_labels_of_an_id_mean():
     assert "cts show 'f[a-a]' --glsl --spirv" in commands(result, [], {}).values()
 
 
+def test_an_error_of_the_suite_is_only_judged_again():
+    result = CaseResult(id="f[a]", family="f", verdict=Verdict.ERROR, device="d", driver="1", front_end="spirv", tier="smoke")
+    assert list(commands(result, [], {"f": Path("/checkout/cases/s/f.yaml")}).values()) == ["cts run 'f[a]'"]
+
+
 def test_a_vulkan_device_is_selected_by_its_uuid():
     assert DeviceSpec("vulkan", "00112233", 1).selector == "00112233"

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from cts.journal.record import result_of
 from cts.verdict.verdict import Verdict
-from reports import html, read, write
+from reports import html, read, summarise, write
+from reports.causes import causes
+from reports.context import context, headline
 from reports.links import slug
 
 STYLE = Path(html.__file__).with_name("templates") / "report.css"
@@ -221,3 +223,13 @@ def test_code_in_the_words_of_a_cause_looks_like_code(example, tmp_path):
 def test_every_verdict_has_a_colour():
     style = STYLE.read_text(encoding="utf-8")
     assert [verdict for verdict in Verdict if f".{verdict} {{ --tone: " not in style] == []
+
+
+def test_a_known_failure_is_told_once_with_its_report(known_failure):
+    run = read(known_failure.journal)
+    summary, about = summarise(run.results), context(run)
+    text = html.index(run, summary, causes(run.results), about, headline(summary, about), {}, {}, known_failure.issues)
+    before = text.partition('<section id="cases"')[0]
+    assert words(before).count(known_failure.reason) == 1
+    assert f'href="{known_failure.link}"' in before
+    assert 'id="failures"' not in before

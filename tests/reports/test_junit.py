@@ -26,9 +26,9 @@ ALLOWED = {
 """Attributes that the xunit2 schema has."""
 
 
-def document(results):
+def document(results, **more):
     run = Run((), tuple(results))
-    return ET.fromstring(module.junit(run.results, context(run)))
+    return ET.fromstring(module.junit(run.results, context(run), **more))
 
 
 @pytest.fixture
@@ -88,6 +88,25 @@ def test_names_are_the_same_however_many_cases_there_are(example):
 def test_known_failures_are_named_by_their_id(example):
     records = [example.record(f"a[{n}]", "known_fail", code="wrong.values", known="EX-1") for n in range(2)]
     assert names(map(result_of, records)) == ["known_fail EX-1"]
+
+
+def test_a_known_failure_has_its_code_and_its_report(known_failure):
+    (skipped,) = document(read(known_failure.journal).results, issues=known_failure.issues).iter("skipped")
+    assert skipped.get("message").startswith(f"fail.value: {known_failure.reason} ({known_failure.link})")
+
+
+def test_a_failure_has_its_code_and_its_defects(example):
+    record = example.record("a[1]", code="fail.value")
+    example.fail(record, example.failure(8, 8, lambda row, column: row == 3) | {"matches": [{"id": "x.y", "text": "C"}]})
+    (failure,) = document([result_of(record)]).iter("failure")
+    assert failure.get("message").startswith("fail.value, x.y: ")
+
+
+def test_every_case_can_have_its_own_test(example):
+    records = [example.record(f"a[{n}]", verdict) for n, verdict in enumerate(("pass", "pass", "not_supported", "known_fail", "compiled"))]
+    root = document(map(result_of, records), every_case=True)
+    assert [case.get("name") for case in root.iter("testcase")] == [f"a[{n}]" for n in range(5)]
+    assert [len(case) for case in root.iter("testcase")] == [0, 0, 1, 1, 1]
 
 
 def test_failures_without_end_are_counted_by_code(example, monkeypatch):

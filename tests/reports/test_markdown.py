@@ -10,14 +10,16 @@ from reports import read, summarise
 from reports.causes import causes
 from reports.context import context, headline
 from reports.markdown import markdown
+from reports.requirement_texts import requirement_texts
+from tests.suite import REPOSITORY
 
 
 @pytest.fixture
 def text_of():
-    def text(path):
+    def text(path, **more):
         run = read(path)
         summary, about = summarise(run.results), context(run)
-        return markdown(summary, causes(run.results), about, headline(summary, about))
+        return markdown(summary, causes(run.results), about, headline(summary, about), **more)
 
     return text
 
@@ -60,3 +62,21 @@ def test_a_job_summary_stays_far_below_its_limit_of_a_mebibyte(text_of, example,
 
 def test_the_defects_that_explain_failing_cases_are_counted(text_of, journal):
     assert "| `load_store.layout_swapped` | 14 |" in text_of(journal)
+
+
+def test_a_cause_has_its_codes_its_defects_and_the_places_of_its_requirements(text_of, example, tmp_path):
+    record = example.record("muladd[1]", "fail", code="fail.value", requirements=["KHR-MAD-15"])
+    example.fail(record, example.failure(8, 8, lambda row, column: row == 3) | {"matches": [{"id": "multiply_add.c_dropped", "text": "C"}]})
+    texts = requirement_texts(REPOSITORY / "cases")
+    text = text_of(example.write_journal(tmp_path, [record]), texts=texts)
+    assert "<code>fail.value</code>, <code>multiply\\_add.c\\_dropped</code>" in text
+    assert "[`KHR-MAD-15`](https://github.khronos.org/SPIRV-Registry/" in text
+
+
+def test_a_known_failure_is_told_once_with_its_code_and_its_report(text_of, known_failure, tmp_path):
+    text = text_of(known_failure.journal, issues=known_failure.issues)
+    assert text.count(known_failure.reason) == 1
+    assert "What did not pass" not in text
+    assert "<code>rows-lost</code>" in text
+    assert "<code>fail.value</code>" in text
+    assert f"<{known_failure.link}>" in text

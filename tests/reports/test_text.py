@@ -16,7 +16,11 @@ def test_a_report_shows_causes_with_the_conditions_that_decide(example, tmp_path
     main(["report", str(tmp_path)])
     lines = capsys.readouterr().out.splitlines()
     at = lines.index("Crash: 8 cases of a: because of crash")
-    assert lines[at + 1 : at + 3] == ["    8 of 8 cases with type:f16 fail; 0 pass", "    for example a[type:f16/n:0]"]
+    assert lines[at + 1 : at + 4] == [
+        "    crash.dispatch",
+        "    8 of 8 cases with type:f16 fail; 0 pass",
+        "    for example a[type:f16/n:0]",
+    ]
     assert lines[-1] == str(tmp_path / "index.html")
 
 

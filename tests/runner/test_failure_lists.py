@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cts.cli import main
 from cts.commands.failure_list_updates import Why, update_fails, update_flakes
 from cts.journal.journal import Journal
-from cts.journal.outline import Outline
+from cts.journal.outline import Explanation, Match, Outline
 from cts.verdict.failure_lists import (
     Expressions,
     ListError,
@@ -182,9 +182,9 @@ def test_yaml_of_another_driver_is_refused(tmp_path, book):
 # Updates
 
 
-def update(text: str, *judged: Outline, covered: frozenset[str] = frozenset(), tmp_path: Path):
+def update(text: str, *judged: Outline, tmp_path: Path, **more):
     listed = listed_lines(written(tmp_path, "x-fails.txt", *text.splitlines()))
-    return update_fails(text, listed, {one.id: one for one in judged}, covered)
+    return update_fails(text, listed, {one.id: one for one in judged}, **more)
 
 
 def test_an_update_adds_what_fails_with_a_comment_that_says_how(tmp_path):
@@ -220,10 +220,20 @@ def test_an_update_leaves_to_other_files_what_they_explain(tmp_path):
     assert "a[b:1],Fail" in update("", explained, tmp_path=tmp_path).text
 
 
+def test_an_update_says_of_a_line_its_code_its_defects_and_its_report(tmp_path):
+    explained = Explanation((Match("x.y"),))
+    known = outline("a[b:1]", "known_fail", "fail.value", known="an-entry", failures=(explained,))
+    link = "https://example.org/7"
+    found = update("", known, tmp_path=tmp_path, links={"an-entry": link})
+    assert found.text.splitlines()[0] == f"# a: fail.value x.y (Example 1.2) {link}"
+    (change,) = found.changes
+    assert (change.code, change.defects, change.link) == ("fail.value", ("x.y",), link)
+
+
 def test_an_update_of_flakes_adds_each_once_and_removes_none(tmp_path):
     judged = {one.id: one for one in (outline("a[b:1]", "flaky", "flaky"), outline("a[b:2]", "pass"))}
     first = update_flakes("# mine\na\\[b:2\n", (), judged)
-    assert first.text == f"# mine\na\\[b:2\n{expression('a[b:1]')}\n"
+    assert first.text == f"# mine\na\\[b:2\n\n# a: flaky (Example 1.2)\n{expression('a[b:1]')}\n"
     flakes = Expressions("x", tuple(line for line in first.text.splitlines() if not line.startswith("#")))
     assert update_flakes(first.text, [id_ for id_ in judged if flakes.match(id_)], judged).text == first.text
 
@@ -245,7 +255,7 @@ def test_known_update_writes_the_lists_and_says_what_changed_and_why(tmp_path, c
     assert main(arguments) == 0
     assert f"+ {CASE},Fail  (fails, fail.value)" in capsys.readouterr().out
     assert f"{CASE},Fail\n" in fails.read_text()
-    assert (tmp_path / "gpu-flakes.txt").read_text() == f"{expression(OTHER)}\n"
+    assert (tmp_path / "gpu-flakes.txt").read_text().splitlines()[1:] == [expression(OTHER)]
     assert main([*arguments, "--check"]) == 0
 
 

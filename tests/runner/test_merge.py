@@ -139,6 +139,11 @@ def test_the_command_writes_reports_and_refuses_with_2(shards, tmp_path, capsys)
     assert main(["merge", *map(str, shards), "--out", out]) == 2
 
 
+def test_a_directory_with_results_is_refused_without_an_option_that_the_command_lacks(shards, tmp_path, capsys):
+    assert main(["merge", *map(str, shards), "--out", str(shards[0])]) == 2
+    assert "--resume" not in capsys.readouterr().err
+
+
 def test_devices_of_one_model_are_one_run_which_each_of_them_can_go_on_with(shards, tmp_path):
     change(shards[1], device={"name": "D", "driver": "1.0", "uuid": "b"})
     merge(shards, tmp_path / "out")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from cts.cli import main
+from cts.commands import glsl_facts
 from cts.commands.tables import TABLES, UnknownTable, remade
 from generators.casebook import Casebook, CaseKind, Tier, expand, find_case
 from generators.glsl_coverage import generalized, glsl_coverage, refusal
@@ -109,6 +111,57 @@ def test_glsl_counts_a_family(book, capsys):
 def test_bad_input_is_one_line_and_2(arguments, words, capsys):
     assert main([*ROOT, "glsl", *arguments]) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.fixture
+def few(tmp_path: Path) -> Path:
+    """Return a checkout with the page of GLSL, two families and few of their cases."""
+    for folder in ("cts", "docs"):
+        (tmp_path / folder).mkdir()
+    home = tmp_path / "cases" / "khr_cooperative_matrix"
+    home.mkdir(parents=True)
+    for name in ("requirements", "positions.yaml", "units.yaml"):
+        (tmp_path / "cases" / name).symlink_to(REPOSITORY / "cases" / name)
+    (tmp_path / "golden" / "tiers").mkdir(parents=True)
+    for name in ("function_pointers", "memory_order"):
+        (home / f"{name}.yaml").symlink_to(REPOSITORY / "cases" / "khr_cooperative_matrix" / f"{name}.yaml")
+        lines = (REPOSITORY / "golden" / "tiers" / f"{name}.tsv").read_text().splitlines(keepends=True)[:10]
+        (tmp_path / "golden" / "tiers" / f"{name}.tsv").write_text("".join(lines))
+    (tmp_path / "docs" / "glsl.md").write_text("<!-- table: glsl -->\n<!-- end of table -->\n")
+    return tmp_path
+
+
+def test_facts_of_glsl_are_found_anew_only_where_something_changed(few, monkeypatch):
+    printed = []
+
+    def found(families, tier):
+        printed.extend(family.name for family in families)
+        return glsl_coverage(families, tier)
+
+    monkeypatch.setattr(glsl_facts, "glsl_coverage", found)
+    root = ("--root", str(few))
+    assert main([*root, "pages"]) == 0
+    assert set(printed) == {"function_pointers", "memory_order"}
+    page = (few / "docs" / "glsl.md").read_text()
+    printed.clear()
+    assert main([*root, "pages", "--check"]) == 0
+    assert printed == []
+    pins = few / "golden" / "tiers" / "memory_order.tsv"
+    pins.write_text(pins.read_text().replace("smoke\t", "nightly\t", 1))
+    assert main([*root, "pages", "--check"]) == 1
+    assert set(printed) == {"memory_order"}
+    assert main([*root, "pages"]) == 0
+    assert (few / "docs" / "glsl.md").read_text() == page
+
+
+def test_facts_of_glsl_that_are_wrong_are_found_if_all_are_found_anew(few):
+    root = ("--root", str(few))
+    assert main([*root, "pages"]) == 0
+    pinned = few / glsl_facts.FILE
+    pinned.write_text(re.sub(r"(function_pointers\t\w+\t)\d+", r"\g<1>7", pinned.read_text()))
+    assert main([*root, "pages"]) == 0
+    assert main([*root, "pages", "--check"]) == 0
+    assert main([*root, "pages", "--check", "--anew"]) == 1
 
 
 def test_a_stale_page_is_found_and_written(tmp_path, capsys):

@@ -64,7 +64,7 @@ def test_the_commands_judge_the_embedded_device_and_leave_the_reports(workflow, 
     command.chmod(0o755)
     summary = tmp_path / "summary"
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
-    more = {"PATH": f"{command.parent}:{os.environ['PATH']}", "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
+    more = {"PATH": f"{command.parent}:{os.environ['PATH']}", "CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
     for line in commands[1:]:
         done = subprocess.run(
             ["bash", "-e", "-c", line],

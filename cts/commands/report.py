@@ -24,9 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "--out", "where to write the reports (default: the first DIR)", metavar="DIR")
     parser.add_argument(
         "--history",
-        type=Path,
-        metavar="FOLDER",
-        help="the folder with the report directories of other runs, which pages of cases and requirements, and history.html, also show",
+        metavar="ARCHIVE",
+        help="an archive, or a folder with the report directories of other runs, which pages of cases and requirements, and history.html, "
+        "also show (needs DuckDB: pip install '.[farm]')",
     )
 
 

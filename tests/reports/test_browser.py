@@ -54,7 +54,7 @@ def runs(example, tmp_path_factory):
                 example.fail(record, example.failure(16, 16, lambda row, column: (row, column) != (3, 4)))
         when = f"2027-03-0{1 + len(list(folder.iterdir()))}T12:00:00Z"
         example.write_journal(folder / day, records, suite_version="0.1.0", device=example.DEVICE, started=when, finished=when)
-    write(folder / "tuesday" / "results.jsonl", folder / "tuesday", history=folder)
+    write(folder / "tuesday" / "results.jsonl", folder / "tuesday", history=str(folder))
     assert main(["compare", str(folder / "monday"), str(folder / "tuesday"), "--html", str(folder / "compared.html")]) == 1
     return folder
 

@@ -100,7 +100,7 @@ def add(journals: Sequence[Path], archive: Path, renames: Mapping[str, str]) -> 
     names: dict[Path, str] = {}
     with _failing_clearly(archive), connected() as connection:
         with _alone(archive):
-            _begin(connection, archive)
+            begin(connection, archive)
         for path in journals:
             try:
                 names[path] = _digest(path)
@@ -194,12 +194,15 @@ def _failing_clearly(archive: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ArchiveError(
-            f"cannot write the archive {archive}: {error.strerror}; free some space or name another, then add again"
-        ) from error
+        raise _unwritten(archive, error) from error
 
 
-def _begin(connection: DuckDBPyConnection, archive: Path) -> None:
+def _unwritten(path: Path, error: Exception) -> ArchiveError:
+    why = getattr(error, "strerror", None) or " ".join(str(error).split())
+    return ArchiveError(f"cannot write {path}: {why}; free some space or name another archive, then add again: what is in it is whole")
+
+
+def begin(connection: DuckDBPyConnection, archive: Path) -> None:
     """Make the files of an archive that is new, and check those of an old one.
 
     Raises:
@@ -211,7 +214,7 @@ def _begin(connection: DuckDBPyConnection, archive: Path) -> None:
         return
     if others := sorted(path.name for path in archive.iterdir() if path.name not in (".lock", RUNS) and not path.name.endswith(PART)):
         raise ArchiveError(f"{archive} is no archive and holds {others[0]}: name an archive, or a new folder")
-    _write_runs(connection, archive, [])
+    write_runs(connection, archive, [])
     write_text(mark, json.dumps({"schema": SCHEMA}) + "\n")
 
 
@@ -252,7 +255,7 @@ def _commit(connection: DuckDBPyConnection, archive: Path, read: Sequence[_Read]
     for partition, runs in partitions.items():
         write_partition(connection, archive, partition, before, OUTCOMES, _outcomes(runs))
         write_partition(connection, archive, partition, before, FAILURES, _failures(runs))
-    _write_runs(connection, archive, list(latest.values()))
+    write_runs(connection, archive, list(latest.values()))
 
 
 def _progress(row: Mapping[str, Any]) -> tuple[bool, int]:
@@ -288,23 +291,23 @@ def write_partition(
             kept = f"list_filter(judged, lambda one: NOT list_contains({gone}, one.run))"
             old = f"SELECT * FROM (SELECT {keys}, {kept} AS judged FROM ({old})) WHERE len(judged) > 0"
         rows = f"{old} UNION ALL {rows}"
-    _replace(connection, path, f"SELECT {keys}, flatten(list(judged)) AS judged FROM ({rows}) GROUP BY {keys} ORDER BY {keys}")
+    replace(connection, path, f"SELECT {keys}, flatten(list(judged)) AS judged FROM ({rows}) GROUP BY {keys} ORDER BY {keys}")
     connection.unregister("new")
 
 
-def _write_runs(connection: DuckDBPyConnection, archive: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+def write_runs(connection: DuckDBPyConnection, archive: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Replace ``runs.parquet``; each row has at least the columns of RUN_COLUMNS."""
     columns = ", ".join(f"{name} {kind}" for name, kind in RUN_COLUMNS.items())
     connection.execute(f"CREATE OR REPLACE TEMP TABLE all_runs ({columns})")
     if rows:
-        table = {name: np.array([_plain(row[name]) for row in rows] + [None], dtype=object)[:-1] for name in RUN_COLUMNS}
-        connection.register("new", table)
+        connection.register("new", {name: np.array([_plain(row[name]) for row in rows], dtype=object) for name in RUN_COLUMNS})
         kinds = ", ".join(
             f"CAST(new.{name} AS {kind})" if kind in ("VARCHAR", "DOUBLE") else f"CAST(CAST(new.{name} AS JSON) AS {kind})"
             for name, kind in RUN_COLUMNS.items()
         )
         connection.execute(f"INSERT INTO all_runs SELECT {kinds} FROM new")
         connection.unregister("new")
-    _replace(connection, archive / RUNS, "SELECT * FROM all_runs ORDER BY started, folder, run")
+    replace(connection, archive / RUNS, "SELECT * FROM all_runs ORDER BY started, folder, run")
 
 
 def _plain(value: Any) -> Any:
@@ -312,12 +315,14 @@ def _plain(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, list | dict) else value
 
 
-def _replace(connection: DuckDBPyConnection, path: Path, query: str) -> None:
+def replace(connection: DuckDBPyConnection, path: Path, query: str) -> None:
     """Write the rows of a query to a Parquet file: a reader sees the old file or the new one, also after the machine fails.
 
     Raises:
-        OSError, duckdb.Error: the file cannot be written.
+        ArchiveError: the file cannot be written.
     """
+    import duckdb
+
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + PART)
     try:
@@ -325,9 +330,10 @@ def _replace(connection: DuckDBPyConnection, path: Path, query: str) -> None:
         _sync(part)
         part.replace(path)
         _sync(path.parent)
-    except BaseException:
+    except (OSError, duckdb.IOException) as error:
+        raise _unwritten(path, error) from error
+    finally:
         part.unlink(missing_ok=True)
-        raise
 
 
 def _sync(path: Path) -> None:

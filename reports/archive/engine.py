@@ -80,6 +80,8 @@ def show(connection: DuckDBPyConnection, archive: str, partitions: Iterable[Part
     if partitions is None:
         partitions = [Partition(*row) for row in connection.execute("SELECT DISTINCT device, front_end, month FROM runs").fetchall()]
     wanted = sorted(partitions)
+    if not wanted:
+        raise ArchiveError(f"{archive} has no runs: add some with cts archive add DIR --to {archive}")
     for table in (OUTCOMES, FAILURES):
         files = [f"{archive}/{partition_path(table, partition)}" for partition in wanted]
         connection.execute(views(table, files_sql(files)))

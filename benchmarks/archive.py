@@ -45,13 +45,13 @@ NOISE = "(0.8 + 0.4 * (hash(case_id, one.run) % 1000) / 1000)"
 
 OUTCOME_ROWS = f"""
 SELECT case_id, verdict, code, known, explanation,
-    list_transform(nights, lambda one: {{run: one.run, seconds: round(seconds * {NOISE} *
-        CASE kind WHEN 'growing' THEN 1 + one.day / 100 ELSE 1 END, digits)::FLOAT}}) AS judged
+    [one.run FOR one IN nights] AS runs,
+    [round(seconds * {NOISE} * CASE kind WHEN 'growing' THEN 1 + one.day / 100 ELSE 1 END, digits)::FLOAT FOR one IN nights] AS seconds
 FROM events, (SELECT list({{run: run, day: day}} ORDER BY day) AS nights FROM month) WHERE kind IN ('', 'growing')
 UNION ALL
 SELECT case_id, CASE WHEN bad THEN 'fail' ELSE verdict END AS verdict, CASE WHEN bad THEN 'fail.value' ELSE code END AS code, known,
     CASE WHEN bad THEN 'multiply_add.c_overwritten' ELSE explanation END AS explanation,
-    list({{run: run, seconds: round(seconds, digits)::FLOAT}} ORDER BY day) AS judged
+    list(run ORDER BY day) AS runs, list(round(seconds, digits)::FLOAT ORDER BY day) AS seconds
 FROM (SELECT *, CASE kind WHEN 'flaky' THEN hash(case_id, run) % 10 = 0 ELSE day BETWEEN begin AND begin + length END AS bad
     FROM events, month WHERE kind IN ('regression', 'flaky'))
 GROUP BY ALL
@@ -59,7 +59,7 @@ ORDER BY ALL
 """
 
 FAILURE_ROWS = """
-SELECT case_id, 'wrong values' AS reason, '' AS step, [explanation] AS defects, [{run: one.run} FOR one IN judged] AS judged
+SELECT case_id, 'wrong values' AS reason, '' AS step, [explanation] AS defects, runs
 FROM outcomes WHERE verdict NOT IN ('pass', 'not_supported')
 """
 
@@ -78,9 +78,10 @@ def make(archive: Path, devices: int, days: int) -> None:
             nights: dict[str, list[dict[str, Any]]] = {}
             for day in range(days):
                 started = f"{FIRST + datetime.timedelta(day)}T02:00:00Z"
-                row = {**run.facts, "run": f"{number:08x}{day:08x}", "same": f"{number}-{day}", "device": device, "started": started}
-                row |= {"driver": f"{run.facts['driver']}.{day // DAYS_OF_A_DRIVER}", "month": started[:7], "finished": started, "day": day}
-                row |= {"seconds": 600.0, "command": "cts run", "folder": f"/farm/{number}/{started[:10]}", "notes": []}
+                row: dict[str, Any] = {**run.facts, "run": f"{number:08x}{day:08x}", "same": f"{number}-{day}", "day": day}
+                row |= {"device": device, "driver": f"{run.facts['driver']}.{day // DAYS_OF_A_DRIVER}", "month": started[:7]}
+                row |= {"started": started, "finished": started, "seconds": 600.0, "command": "cts run", "notes": []}
+                row |= {"folder": f"/farm/{number}/{started[:10]}"}
                 row |= {"verdicts": {str(verdict): count for verdict, count in run.verdicts.items()}}
                 nights.setdefault(started[:7], []).append(row)
             for month, those in nights.items():

@@ -26,7 +26,7 @@ from cts.journal.atomic import write_text
 from cts.journal.journal import META, PACKED, RESULTS, JournalError, lines, read_meta
 from cts.journal.outline import Outline
 from reports.archive.engine import ArchiveError, connected, quoted
-from reports.archive.schema import FAILURES, KEYS, MARK, OUTCOMES, RUN_COLUMNS, RUNS, SCHEMA, Partition, partition_path
+from reports.archive.schema import FAILURES, KEYS, MARK, OUTCOMES, ROWS, RUN_COLUMNS, RUNS, SCHEMA, Partition, partition_path
 from reports.comparison.runs import read_run
 from reports.verdicts import PAGED
 
@@ -272,26 +272,26 @@ def write_partition(
         connection: to DuckDB.
         archive, partition, table: which file; it is made if it does not exist.
         known: the runs that stay in it.
-        columns: the keys of the table, ``run``, and further columns of its list ``judged``: arrays of one length.
+        columns: the keys of the table, ``run``, and for outcomes ``seconds``: arrays of one length.
     """
     path = archive / partition_path(table, partition)
     keys = ", ".join(KEYS[table])
     split = " REPLACE (list_filter(string_split(defects, ' '), lambda one: one <> '') AS defects)" if "defects" in columns else ""
-    listed = ", ".join(f"{quoted(name)}: {name}" for name in columns if name not in KEYS[table])
+    times = ", seconds" if "seconds" in columns else ""
+    rows = f"SELECT {keys}, run{times} FROM (SELECT *{split} FROM new)"
+    lists = f"[run] AS runs{', [seconds] AS seconds' if times else ''}"
     connection.register("new", columns)
-    rows = f"SELECT {keys}, [{{{listed}}}] AS judged FROM (SELECT *{split} FROM new)"
+    rows = f"SELECT {keys}, {lists} FROM ({rows})"
     if path.exists():
-        connection.execute("CREATE OR REPLACE TEMP TABLE stays (run VARCHAR)")
-        connection.execute("INSERT INTO stays SELECT unnest(?::VARCHAR[])", [list(known)])
-        old = f"SELECT {keys}, judged FROM read_parquet({quoted(str(path))}, hive_partitioning = false)"
-        there = f"SELECT DISTINCT unnest(judged).run AS run FROM ({old})"
-        left = [row[0] for row in connection.execute(f"SELECT run FROM ({there}) ANTI JOIN stays USING (run)").fetchall()]
-        if left:
-            gone = f"[{', '.join(map(quoted, left))}]"
-            kept = f"list_filter(judged, lambda one: NOT list_contains({gone}, one.run))"
-            old = f"SELECT * FROM (SELECT {keys}, {kept} AS judged FROM ({old})) WHERE len(judged) > 0"
+        connection.execute("CREATE OR REPLACE TEMP TABLE stays AS SELECT unnest(?::VARCHAR[]) AS run", [list(known)])
+        old = f"SELECT {keys}, runs{times} FROM read_parquet({quoted(str(path))}, hive_partitioning = false)"
+        if connection.execute(f"SELECT 1 FROM (SELECT DISTINCT unnest(runs) AS run FROM ({old})) ANTI JOIN stays USING (run)").fetchall():
+            unnested = f"unnest(runs) AS run{', unnest(seconds) AS seconds' if times else ''}"
+            old = f"SELECT {keys}, {lists} FROM (SELECT {keys}, {unnested} FROM ({old})) SEMI JOIN stays USING (run)"
         rows = f"{old} UNION ALL {rows}"
-    replace(connection, path, f"SELECT {keys}, flatten(list(judged)) AS judged FROM ({rows}) GROUP BY {keys} ORDER BY {keys}")
+    # Each list has the same order, since no run occurs twice.
+    merged = ", ".join(f"flatten(list({name} ORDER BY runs[1])) AS {name}" for name in ("runs", *(["seconds"] if times else [])))
+    replace(connection, path, f"SELECT {keys}, {merged} FROM ({rows}) GROUP BY {keys} ORDER BY {keys}")
     connection.unregister("new")
 
 
@@ -326,7 +326,7 @@ def replace(connection: DuckDBPyConnection, path: Path, query: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + PART)
     try:
-        connection.execute(f"COPY ({query}) TO {quoted(str(part))} (FORMAT parquet, COMPRESSION zstd)")
+        connection.execute(f"COPY ({query}) TO {quoted(str(part))} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS})")
         _sync(part)
         part.replace(path)
         _sync(path.parent)

@@ -38,13 +38,16 @@ RUN_COLUMNS = MappingProxyType(
 )
 """The columns of ``runs.parquet``."""
 
+ROWS = 4096
+"""The rows of a Parquet row group: a query of one case reads one group of each file."""
+
 KEYS = MappingProxyType(
     {
         OUTCOMES: ("case_id", "verdict", "code", "known", "explanation"),
         FAILURES: ("case_id", "reason", "step", "defects"),
     }
 )
-"""What rows of a partitioned table say about cases. The remaining column, ``judged``, lists the runs."""
+"""What rows of a partitioned table say about cases. The other columns are lists: the runs that ended so, and for outcomes their times."""
 
 
 class Partition(NamedTuple):
@@ -68,12 +71,12 @@ def views(table: str, files: str) -> str:
         table: OUTCOMES or FAILURES.
         files: the SQL of the list of its files.
     """
-    keys, unnested = ", ".join(KEYS[table]), "unnest(judged, recursive := true)"
+    keys = ", ".join(KEYS[table])
     source = f"read_parquet({files}, hive_partitioning = true, hive_types_autocast = false)"
     if table == FAILURES:
-        flat = f"SELECT {keys}, {unnested} FROM {source}"
+        flat = f"SELECT {keys}, unnest(runs) AS run FROM {source}"
         return f"CREATE OR REPLACE VIEW failures AS SELECT run, {keys} FROM ({flat}) SEMI JOIN runs USING (run)"
-    flat = f"SELECT device, front_end, month, {keys}, {unnested} FROM outcomes"
+    flat = f"SELECT device, front_end, month, {keys}, unnest(runs) AS run, unnest(seconds) AS seconds FROM outcomes"
     return (
         f"CREATE OR REPLACE VIEW outcomes AS SELECT * FROM {source};"
         f"CREATE OR REPLACE VIEW judgements AS SELECT run, split_part(case_id, '[', 1) AS family, * EXCLUDE (run) "

@@ -145,21 +145,19 @@ def growing(archive: str, group: Group, condition: str) -> list[Growth]:
     number = min(TIMED_RUNS, len(runs) // 2)
     if not number:
         return []
-    first, last = ([run.id for run in those] for those in (runs[:number], runs[-number:]))
-    with opened(archive, {run.partition for run in (*runs[:number], *runs[-number:])}) as connection:
+    ends = (*runs[:number], *runs[-number:])
+    with opened(archive, {run.partition for run in ends}) as connection:
+        connection.register("timed", {"run": np.array([run.id for run in ends], dtype=object), "is_last": np.arange(2 * number) >= number})
         rows = connection.execute(
             f"""
-            WITH timed AS (
-                SELECT case_id, median(seconds) FILTER (list_contains($first, run)) AS before,
-                    median(seconds) FILTER (list_contains($last, run)) AS after
-                FROM judgements WHERE {condition} AND verdict NOT IN ('not_supported', 'compiled')
-                AND list_contains(list_concat($first, $last), run) GROUP BY case_id
-            )
+            WITH times AS (SELECT case_id, unnest(runs) AS run, unnest(seconds) AS seconds FROM outcomes
+                WHERE {condition} AND verdict NOT IN ('not_supported', 'compiled')),
+            medians AS (SELECT case_id, median(seconds) FILTER (NOT is_last) AS before, median(seconds) FILTER (is_last) AS after
+                FROM times JOIN timed USING (run) GROUP BY case_id)
             SELECT case_id, before, after, after / before / pace AS ratio
-            FROM (SELECT *, median(after / before) OVER () AS pace FROM timed WHERE before > 0 AND after > 0)
+            FROM (SELECT *, median(after / before) OVER () AS pace FROM medians WHERE before > 0 AND after > 0)
             WHERE ratio >= {FACTOR} AND after - before * pace >= {LOST_SECONDS} ORDER BY after - before * pace DESC, case_id
-            """,
-            {"first": first, "last": last},
+            """
         ).fetchall()
     return [Growth(*row) for row in rows]
 

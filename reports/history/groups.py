@@ -230,6 +230,9 @@ def _groups(connection: DuckDBPyConnection, archive: str, groups: Sequence[Seque
     }
     connection.register("chosen", chosen)
     outcomes = f"(SELECT * FROM outcomes WHERE {selection.condition})"
+    if selection.case:
+        connection.execute(f"CREATE TEMP TABLE found AS SELECT case_id, verdict, code, known, runs FROM {outcomes}")
+        outcomes = "found"
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE wanted AS SELECT case_id, row_number() OVER (ORDER BY case_id) - 1 AS number "
         f"FROM {outcomes} GROUP BY case_id {_NOTABLE if selection.notable else ''}"
@@ -242,7 +245,7 @@ def _groups(connection: DuckDBPyConnection, archive: str, groups: Sequence[Seque
     kinds = connection.execute("SELECT verdict, code, known FROM kinds ORDER BY kind").fetchall()
     ends = tuple(End(Verdict(verdict), code, known) for verdict, code, known in kinds)
     rows = connection.execute(
-        f"SELECT group_number, number, place, kind FROM (SELECT number, kind, unnest(judged).run AS run FROM {outcomes} "
+        f"SELECT group_number, number, place, kind FROM (SELECT number, kind, unnest(runs) AS run FROM {outcomes} "
         "JOIN wanted USING (case_id) JOIN kinds USING (verdict, code, known)) JOIN chosen USING (run)"
     ).fetchnumpy()
     judged = len(cases)

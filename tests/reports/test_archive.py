@@ -105,7 +105,7 @@ def test_what_an_interrupted_addition_left_does_not_count_and_the_next_one_drops
     assert judged(archive) == {("G", "01"): (3, 3)}
     add([night(3)], archive, {})
     assert not list(archive.rglob("*.part"))
-    assert rows(archive, "SELECT max(len(judged)) FROM outcomes") == [(2,)]
+    assert rows(archive, "SELECT max(len(runs)) FROM outcomes") == [(2,)]
     add([night(2)], archive, {})
     assert judged(archive) == {("G", f"0{day}"): (3, 3) for day in (1, 2, 3)}
 

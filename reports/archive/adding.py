@@ -276,9 +276,11 @@ def write_partition(
     """
     path = archive / partition_path(table, partition)
     keys = ", ".join(KEYS[table])
-    split = " REPLACE (list_filter(string_split(defects, ' '), lambda one: one <> '') AS defects)" if "defects" in columns else ""
     times = ", seconds" if "seconds" in columns else ""
-    rows = f"SELECT {keys}, run{times} FROM (SELECT *{split} FROM new)"
+    # Arrays without elements have no type.
+    typed = ", ".join(f"CAST({name} AS {'FLOAT' if name == 'seconds' else 'VARCHAR'}) AS {name}" for name in columns)
+    split = " REPLACE (list_filter(string_split(defects, ' '), lambda one: one <> '') AS defects)" if "defects" in columns else ""
+    rows = f"SELECT *{split} FROM (SELECT {typed} FROM new)"
     lists = f"[run] AS runs{', [seconds] AS seconds' if times else ''}"
     connection.register("new", columns)
     rows = f"SELECT {keys}, {lists} FROM ({rows})"

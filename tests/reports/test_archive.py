@@ -72,6 +72,11 @@ def test_failures_have_their_details_apart(example, archive, tmp_path):
     assert rows(archive, "SELECT explanation FROM judgements ORDER BY case_id") == [("some.defect",), ("",)]
 
 
+def test_a_run_without_results_is_a_run(night, archive):
+    add([night(1, cases=()), night(2)], archive, {})
+    assert judged(archive) == {("G", "01"): (0, 0), ("G", "02"): (3, 3)}
+
+
 def test_adding_twice_changes_nothing(night, archive):
     journals = [night(1), night(2)]
     assert len(add(journals, archive, {}).added) == 2

@@ -36,7 +36,6 @@ def history_page(groups: Sequence[Group], beside: Path, growths: Sequence[Sequen
     return template("history.html").render(
         groups=groups,
         listed=LISTED_RUNS,
-        shown=[verdict for verdict in WORDING if any(verdict in run.verdicts for group in groups for run in group.runs)],
         index=lambda run: page_beside(run.folder / "index.html", beside),
         changed=sum(int(group.changed.sum()) for group in groups),
         broken=[(group, sorted(broke(group), key=lambda one: one.first_bad.facts["started"], reverse=True)) for group in groups],

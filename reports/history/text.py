@@ -64,7 +64,7 @@ def _group(group: Group, grown: Sequence[Growth], selection: Selection, listed: 
         return
     which = "are selected" if selection.names_cases else "did not end in the same way in all runs"
     newest = f", of the newest {MARKS}" if len(group.runs) > MARKS else ""
-    yield f"  {count(len(shown), 'case')} of {count(group.judged, 'case')} {which}; one mark for each run{newest}: {_legend(group)}"
+    yield f"  {len(shown):,} of {count(group.judged, 'case')} {which}; one mark for each run{newest}: {_legend(group)}"
     for place in shown[:listed]:
         ends = (None if end < 0 else group.ends[end] for end in group.strips[place, -MARKS:])
         yield f"    {''.join(map(_mark, ends))}  {group.cases[place]}"

@@ -27,7 +27,7 @@ requestAnimationFrame(() => setTimeout(() => {
   }
 
   const badge = (end, parent, text = "") => {
-    const [value, label, mark] = end < 0 ? ["zero", "not judged", "·"] : verdicts[ends[end][0]];
+    const [value, label, mark] = end < 0 ? ["soft", "not judged", "·"] : verdicts[ends[end][0]];
     const one = made("span", `badge ${value}`, text || `${mark} ${label}`, parent);
     return [one, mark, label];
   };

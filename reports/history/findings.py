@@ -116,7 +116,7 @@ def flakes(group: Group) -> list[Flake]:
     """Return the flaky cases, highest rate first. A verdict of ``flaky`` makes a case one, and otherwise FEWEST_SWITCHES."""
     found = []
     good = [place for place, end in enumerate(group.ends) if is_good(end) or end.verdict is Verdict.FLAKY]
-    may_be = np.isin(group.strips, good).any(axis=1)
+    may_be = np.asarray(np.isin(group.strips, good).any(axis=1))
     for place in filter(may_be.__getitem__, _not_always_good(group)):
         by_version: dict[tuple[str, str], list[End]] = defaultdict(list)
         for run, end in group.strip(place):

@@ -97,7 +97,7 @@ def add(journals: Sequence[Path], archive: Path, renames: Mapping[str, str]) -> 
     """
     added: list[Path] = []
     unreadable: dict[Path, str] = {}
-    names: dict[Path, str] = {}
+    names: dict[Path, int] = {}
     with _failing_clearly(archive), connected() as connection:
         with _alone(archive):
             begin(connection, archive)
@@ -136,8 +136,8 @@ def _by_partition(paths: Sequence[Path]) -> Iterator[list[Path]]:
         yield from (ordered[place : place + AT_ONCE] for place in range(0, len(ordered), AT_ONCE))
 
 
-def _digest(path: Path) -> str:
-    """Return the name of a run: a digest of its journal and its ``meta.json``.
+def _digest(path: Path) -> int:
+    """Return the id of a run: 52 bits of a digest of its journal and its ``meta.json``, which fit a number of JSON.
 
     Raises:
         JournalError: the journal cannot be read.
@@ -148,10 +148,10 @@ def _digest(path: Path) -> str:
         found.update(line)
     meta = path.parent / META
     found.update(meta.read_bytes() if meta.is_file() else b"")
-    return found.hexdigest()[:16]
+    return int(found.hexdigest()[:13], 16)
 
 
-def _read(path: Path, name: str, renames: Mapping[str, str]) -> _Read:
+def _read(path: Path, name: int, renames: Mapping[str, str]) -> _Read:
     """Read the run that is named ``name``."""
     run = read_run(path.parent.name, path, renames)
     meta = read_meta(path.parent)
@@ -264,7 +264,7 @@ def _progress(row: Mapping[str, Any]) -> tuple[bool, int]:
 
 
 def write_partition(
-    connection: DuckDBPyConnection, archive: Path, partition: Partition, known: Collection[str], table: str, columns: Mapping[str, Any]
+    connection: DuckDBPyConnection, archive: Path, partition: Partition, known: Collection[int], table: str, columns: Mapping[str, Any]
 ) -> None:
     """Add rows to a partition's file of a table.
 
@@ -278,14 +278,15 @@ def write_partition(
     keys = ", ".join(KEYS[table])
     times = ", seconds" if "seconds" in columns else ""
     # Arrays without elements have no type.
-    typed = ", ".join(f"CAST({name} AS {'FLOAT' if name == 'seconds' else 'VARCHAR'}) AS {name}" for name in columns)
+    kinds = {"run": "BIGINT", "seconds": "FLOAT"}
+    typed = ", ".join(f"CAST({name} AS {kinds.get(name, 'VARCHAR')}) AS {name}" for name in columns)
     split = " REPLACE (list_filter(string_split(defects, ' '), lambda one: one <> '') AS defects)" if "defects" in columns else ""
     rows = f"SELECT *{split} FROM (SELECT {typed} FROM new)"
     lists = f"[run] AS runs{', [seconds] AS seconds' if times else ''}"
     connection.register("new", columns)
     rows = f"SELECT {keys}, {lists} FROM ({rows})"
     if path.exists():
-        connection.execute("CREATE OR REPLACE TEMP TABLE stays AS SELECT unnest(?::VARCHAR[]) AS run", [list(known)])
+        connection.execute("CREATE OR REPLACE TEMP TABLE stays AS SELECT unnest(?::BIGINT[]) AS run", [list(known)])
         old = f"SELECT {keys}, runs{times} FROM read_parquet({quoted(str(path))}, hive_partitioning = false)"
         if connection.execute(f"SELECT 1 FROM (SELECT DISTINCT unnest(runs) AS run FROM ({old})) ANTI JOIN stays USING (run)").fetchall():
             unnested = f"unnest(runs) AS run{', unnest(seconds) AS seconds' if times else ''}"
@@ -304,7 +305,7 @@ def write_runs(connection: DuckDBPyConnection, archive: Path, rows: Sequence[Map
     if rows:
         connection.register("new", {name: np.array([_plain(row[name]) for row in rows], dtype=object) for name in RUN_COLUMNS})
         kinds = ", ".join(
-            f"CAST(new.{name} AS {kind})" if kind in ("VARCHAR", "DOUBLE") else f"CAST(CAST(new.{name} AS JSON) AS {kind})"
+            f"CAST(new.{name} AS {kind})" if kind in ("VARCHAR", "DOUBLE", "BIGINT") else f"CAST(CAST(new.{name} AS JSON) AS {kind})"
             for name, kind in RUN_COLUMNS.items()
         )
         connection.execute(f"INSERT INTO all_runs SELECT {kinds} FROM new")
@@ -354,7 +355,7 @@ def _outcomes(runs: Sequence[_Read]) -> dict[str, Any]:
         "code": _texts(every, lambda outline: outline.code),
         "known": _texts(every, lambda outline: outline.known),
         "explanation": _texts(every, lambda outline: outline.defects[0] if outline.defects else ""),
-        "run": np.array([run for run, _ in every], dtype=object),
+        "run": np.array([run for run, _ in every], dtype=np.int64),
         "seconds": np.array([_rounded(outline.seconds) for _, outline in every], dtype=np.float32),
     }
 
@@ -366,7 +367,7 @@ def _failures(runs: Sequence[_Read]) -> dict[str, Any]:
         "reason": _texts(every, lambda outline: outline.reason),
         "step": _texts(every, lambda outline: outline.step),
         "defects": _texts(every, lambda outline: " ".join(outline.defects)),
-        "run": np.array([run for run, _ in every], dtype=object),
+        "run": np.array([run for run, _ in every], dtype=np.int64),
     }
 
 

@@ -24,7 +24,7 @@ FAILURES = "failures"
 
 RUN_COLUMNS = MappingProxyType(
     {
-        "run": "VARCHAR",
+        "run": "BIGINT",
         "same": "VARCHAR",
         "month": "VARCHAR",
         **dict.fromkeys(COMPARED, "VARCHAR"),

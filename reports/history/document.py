@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from reports.history.findings import Growth, broke, flakes, spells
-from reports.history.groups import Group, PastRun, Selection
+from reports.history.groups import Group, Selection
 
 SCHEMA = 1
 """Version of the structure."""
@@ -35,7 +35,8 @@ def _group(group: Group, grown: Sequence[Growth], selection: Selection) -> dict[
             for run in group.runs
         ],
         "bad_now": [
-            {"case": one.case, **asdict(one.now), "first_bad": one.first_bad.id, "last_good": _id(one.last_good)} for one in broke(group)
+            {"case": one.case, **asdict(one.now), "first_bad": one.first_bad.id, "last_good": one.last_good.id if one.last_good else None}
+            for one in broke(group)
         ],
         "flaky": [asdict(one) for one in flakes(group)],
         "slower": [asdict(one) for one in grown],
@@ -49,7 +50,3 @@ def _group(group: Group, grown: Sequence[Growth], selection: Selection) -> dict[
             for place in shown
         ],
     }
-
-
-def _id(run: PastRun | None) -> str:
-    return run.id if run else ""

@@ -149,7 +149,7 @@ def growing(archive: str, group: Group, condition: str) -> list[Growth]:
         return []
     ends = (*runs[:number], *runs[-number:])
     with opened(archive, {run.partition for run in ends}) as connection:
-        connection.register("timed", {"run": np.array([run.id for run in ends], dtype=object), "is_last": np.arange(2 * number) >= number})
+        connection.register("timed", {"run": np.array([run.id for run in ends]), "is_last": np.arange(2 * number) >= number})
         rows = connection.execute(
             f"""
             WITH times AS (SELECT case_id, unnest(runs) AS run, unnest(seconds) AS seconds FROM outcomes

@@ -54,7 +54,7 @@ class PastRun:
         notes: why cases may be missing.
     """
 
-    id: str
+    id: int
     name: str
     folder: Path
     month: str
@@ -224,7 +224,7 @@ def _groups(connection: DuckDBPyConnection, archive: str, groups: Sequence[Seque
     every = [(run, number, place) for number, group in enumerate(groups) for place, run in enumerate(group)]
     show(connection, archive, {run.partition for run, _, _ in every})
     chosen = {
-        "run": np.array([run.id for run, _, _ in every], dtype=object),
+        "run": np.array([run.id for run, _, _ in every]),
         "group_number": np.array([number for _, number, _ in every], dtype=np.int32),
         "place": np.array([place for _, _, place in every], dtype=np.int32),
     }

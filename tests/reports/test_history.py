@@ -184,9 +184,9 @@ def test_the_document_names_the_first_bad_run_and_the_last_good_one(nights):
     found = nights(["pass", "fail"])
     (group,) = document(found, [[]], Selection())["groups"]
     named = {run["run"]: run["name"] for run in group["runs"]}
-    assert [(one["case"], named.get(one["last_good"], ""), named[one["first_bad"]]) for one in group["bad_now"]] == [
+    assert [(one["case"], named.get(one["last_good"]), named[one["first_bad"]]) for one in group["bad_now"]] == [
         ("a[x]", "run1", "run2"),
-        ("a[y]", "", "run1"),
+        ("a[y]", None, "run1"),
     ]
 
 

@@ -38,6 +38,9 @@ def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headli
     if summary.defects:
         counted = [(_code(id_), f"{cases:,}") for id_, cases in summary.defects.items()]
         parts.append(_folded("What explains failing cases", _table(("Defect", "Failing cases"), counted)))
+    if summary.known:
+        rows = [(_code(known.id), _text(known.reason), f"{known.cases:,}") for known in summary.known]
+        parts.append(_folded("Known failures of the driver", _table(("Known failure", "What happens", "Cases"), rows)))
     if summary.families:
         parts += ["### Families", _families(summary.families)]
     if summary.not_supported:
@@ -64,7 +67,7 @@ def markdown(summary: Summary, causes: Sequence[Cause], context: Context, headli
 
 def _cause(cause: Cause) -> str:
     wording = WORDING[cause.verdict]
-    codes = ", ".join(f"<code>{_text(code)}</code>" for code in (cause.known, *cause.codes) if code)
+    codes = ", ".join(f"<code>{_text(code)}</code>" for code in cause.codes if code)
     families = ", ".join(
         f"<code>{_text(family)}</code>" + (f" ({cases:,})" if len(cause.families) > 1 else "") for family, cases in cause.families.items()
     )

@@ -393,17 +393,12 @@ def await_writers(directory: Path, seconds: float = WAIT_SECONDS) -> None:
         os.close(descriptor)
 
 
-RESUME = "add --resume to judge only the rest, or name another directory"
-"""What to do about a directory that has results."""
-
-
-def prepare(directory: Path, resume: bool, advice: str = RESUME) -> Path:
+def prepare(directory: Path, resume: bool) -> Path:
     """Make the report directory ready for a run, begin the run's part of the journal, and return the journal's path.
 
     Args:
         directory: made if it does not exist.
         resume: whether to continue an existing journal.
-        advice: what to do if ``resume`` is false and there are results, for the message.
 
     Raises:
         JournalError: the directory cannot be written, or holds the results of another run and ``resume`` is false.
@@ -412,7 +407,9 @@ def prepare(directory: Path, resume: bool, advice: str = RESUME) -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         if not resume and _has_results(path):
-            raise JournalError(f"{directory} holds the results of an earlier run: {advice}")
+            raise JournalError(
+                f"{directory} holds the results of an earlier run: add --resume to judge only the rest, or name another directory"
+            )
         await_writers(directory)
         mend(path)
         # Renaming needs the same permissions as the reports at the end, so a run fails now and not after hours.

@@ -62,7 +62,7 @@ def merge(directories: Sequence[Path], to: Path) -> RunRecord:
     """
     shards = checked(directories)
     _check_cases(shards)
-    path = prepare(to, resume=False, advice="name another --out")
+    path = prepare(to, resume=False)
     try:
         with path.open("ab") as file:
             for shard in shards:

@@ -13,7 +13,7 @@ from reports.case_sources import CaseSource
 from reports.case_walk import CaseWalk
 from reports.context import Context
 from reports.facts import FACTS, FIELDS, field
-from reports.history import Ended
+from reports.history.groups import Ended
 from reports.journals import Key
 from reports.links import failure_place
 from reports.neighbours import Neighbour

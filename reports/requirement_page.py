@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from heapq import nsmallest
 
 from cts.verdict.verdict import CaseResult, Verdict
-from reports.history import History, newest_by_device
+from reports.history.findings import newest_by_device
+from reports.history.groups import Group
 from reports.requirement_texts import RequirementText
 from reports.summary import VerdictCounts
 from reports.verdicts import SEVERITY, WORDING
@@ -52,7 +53,7 @@ class RequirementPage:
 
 
 def requirement_pages(
-    results: Sequence[CaseResult], requirements: Mapping[str, VerdictCounts], texts: Mapping[str, RequirementText], history: History | None
+    results: Sequence[CaseResult], requirements: Mapping[str, VerdictCounts], texts: Mapping[str, RequirementText], history: Sequence[Group]
 ) -> Iterator[RequirementPage]:
     """Yield the page of each requirement that cases of a run exercise.
 
@@ -60,7 +61,7 @@ def requirement_pages(
         results: the run's results.
         requirements: id -> its cases by verdict.
         texts: the texts of requirements, by id.
-        history: the runs of a folder; None without one.
+        history: other runs; empty without one.
     """
     exercising: dict[str, list[CaseResult]] = defaultdict(list)
     for result in results:
@@ -74,7 +75,7 @@ def requirement_pages(
             tally,
             dict(sorted(Counter(result.family for result in those).items())),
             nsmallest(LISTED, those, key=lambda result: (SEVERITY[result.verdict], result.id, result.attempt)),
-            (newest_by_device(history, {result.id for result in those}) if history else {}) | _judges(those),
+            newest_by_device(history, {result.id for result in those}) | _judges(those),
         )
 
 

@@ -29,8 +29,9 @@ from reports.causes import Cause, causes
 from reports.causes.document import document as box
 from reports.commands import commands
 from reports.context import Context, Headline, context, headline
-from reports.history import History, read_history
-from reports.history_page import history_page
+from reports.history.groups import Ended, Group, Selection, read_groups
+from reports.history.page import history_page
+from reports.history.source import opened_source
 from reports.in_parts import beside
 from reports.journals import Key, Run, in_order, key_of, read, whole_results
 from reports.junit import junit
@@ -56,6 +57,9 @@ FOLDERS = MappingProxyType(
 """Folders of pages -> the pattern of their file names. Other files in them are left alone."""
 
 
+HISTORY_RUNS = 100
+"""How many of the newest runs of each device and front end the pages show."""
+
 PAGES_OF_A_PROCESS = 32
 """How many pages are worth a process."""
 
@@ -67,7 +71,7 @@ class ReportError(CtsError):
 def write(
     results: Path | Sequence[Path],
     directory: Path,
-    history: Path | None = None,
+    history: str | None = None,
     casebook: Casebook | None = None,
     processes: int = 1,
     opened: Opener = opened,
@@ -78,8 +82,8 @@ def write(
     Args:
         results: one journal or several (shards), which are merged.
         directory: created if it does not exist. Pages of an earlier report in it are removed.
-        history: a folder of report directories. The pages of cases and requirements then show its runs too, and ``history.html`` is
-            written; None for none.
+        history: an archive, or a folder of report directories. The pages of cases and requirements then show its newest runs too, and
+            ``history.html`` is written; None for none.
         casebook: the casebook of the checkout, if the caller has it already; None to read it if a page needs it.
         processes: how many processes may make pages; more than 1 only if this one has no other threads.
         opened: opens a journal.
@@ -90,13 +94,16 @@ def write(
 
     Raises:
         JournalError: a journal cannot be read.
-        HistoryError: the folder of the history has no runs.
+        HistoryError, ArchiveError: the history cannot be read.
         ReportError: the directory cannot be written.
     """
     # First what needs no results: while the journal grows, there is time.
     cases = case_folder() if casebook is None else casebook.root
     texts, files = requirement_texts(cases), family_files(cases)
-    past = None if history is None else read_history(history, renames(cases.parent))
+    past: tuple[Group, ...] = ()
+    if history is not None:
+        with opened_source(history, renames(cases.parent)) as archive:
+            past = tuple(read_groups(archive, Selection(newest=HISTORY_RUNS)))
     if processes > 1 and casebook is not None:
         prepare_pages(casebook)
     run = read(results, opened)
@@ -125,9 +132,9 @@ def write(
             if parts <= 1:
                 write_pages(0, 1)
             found = causes(run.results)
-            if past is not None:
+            if past:
                 write_text(directory / "history.html", history_page(past, directory))
-            write_text(directory / "index.html", html.index(run, summary, found, about, title, texts, pages, issues, past is not None))
+            write_text(directory / "index.html", html.index(run, summary, found, about, title, texts, pages, issues, bool(past)))
             write_text(directory / "summary.json", _summary_json(run, summary, found, about, title, pages))
             write_text(directory / "summary.md", markdown(summary, found, about, title, issues, texts))
             if every_case is None:
@@ -152,7 +159,7 @@ class _CasePages:
         files: Mapping[str, Path],
         casebook: Casebook | None,
         issues: Mapping[str, KnownFailure],
-        past: History | None,
+        past: Sequence[Group],
     ) -> None:
         self._run, self._summary, self._files, self._casebook, self._issues, self._past = run, summary, files, casebook, issues, past
         self._neighbours, self._place = Neighbours(run.results), dict(turns(list(pages)))
@@ -172,11 +179,16 @@ class _CasePages:
                 self._neighbours.passed(result),
                 case_source(result, casebook, leads),
                 self._issues.get(result.known),
-                self._past.of(result.id) if self._past is not None else (),
+                _ended(self._past, result.id),
                 first_walk(result, casebook) if leads else None,
                 self._summary.defects,
                 self._blamed.get((result.id, result.device, result.driver, result.front_end)),
             )
+
+
+def _ended(past: Sequence[Group], id_: str) -> list[Ended]:
+    """Return how a case ended in runs on all devices, oldest first."""
+    return sorted((one for group in past for one in group.of(id_)), key=lambda one: (one.run.facts["started"], one.run.name))
 
 
 def _remove_others(directory: Path, places: Collection[str]) -> None:

@@ -37,7 +37,8 @@ JOBS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "Compare runs": {
             "compare": "list new failures, fixed cases and slower cases",
             "compare-fingerprints": "list what differs in the arithmetic of two matrix units",
-            "history": "show how cases ended in the runs of a folder",
+            "history": "show how cases ended in the runs of an archive or a folder",
+            "archive": "keep the runs of a farm as Parquet files that programs can query",
             "known": "list known failures, or write them from a run",
         },
         "Maintain the suite": {

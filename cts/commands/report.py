@@ -27,9 +27,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--junit", choices=JUNIT, help="which cases are tests of junit.xml (default: as the run was asked to)")
     parser.add_argument(
         "--history",
-        type=Path,
-        metavar="FOLDER",
-        help="the folder with the report directories of other runs, which pages of cases and requirements, and history.html, also show",
+        metavar="ARCHIVE",
+        help="an archive, or a folder with the report directories of other runs, which pages of cases and requirements, and history.html, "
+        "also show (needs DuckDB: pip install '.[farm]')",
     )
 
 

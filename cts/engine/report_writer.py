@@ -6,7 +6,7 @@ import os
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from cts.engine.keyword_expression import KeywordExpression
 from cts.journal.journal import Opener, opened
@@ -16,7 +16,10 @@ REGISTERED = {
     "write": "reports:write",
     "text": "reports.text:text",
     "compare": "reports.comparison:compare",
-    "history": "reports.history_text:show_history",
+    "history": "reports.history.show:show_history",
+    "add": "reports.archive.adding:add",
+    "journals_in": "reports.archive.adding:journals_in",
+    "query": "reports.archive.engine:query",
 }
 """The functions of the layer above, by name. They are named here and not found by entry points, which any installed package may add."""
 
@@ -28,7 +31,7 @@ class ReportWriter(Protocol):
         self,
         results: Path | Sequence[Path],
         directory: Path,
-        history: Path | None = None,
+        history: str | None = None,
         casebook: Casebook | None = None,
         processes: int = 1,
         opened: Opener = opened,
@@ -68,11 +71,40 @@ class Comparer(Protocol):
 
 
 class Historian(Protocol):
-    """Shows how cases ended in the runs of a folder: reports.history_text.show_history."""
+    """Shows how cases ended in runs: reports.history.show.show_history."""
 
     def __call__(
-        self, folder: Path, renames: Mapping[str, str], expression: KeywordExpression, *, html: Path | None, listed: int
-    ) -> str: ...
+        self,
+        source: str,
+        renames: Mapping[str, str],
+        expression: KeywordExpression,
+        *,
+        case: str,
+        family: str,
+        device: str,
+        since: str,
+        html: Path | None,
+        listed: int,
+    ) -> tuple[str, Callable[[], Mapping[str, Any]]]: ...
+
+
+class Addition(Protocol):
+    """The result of adding runs to an archive: reports.archive.adding.Addition."""
+
+    @property
+    def added(self) -> Sequence[Path]: ...
+    @property
+    def present(self) -> Sequence[Path]: ...
+    @property
+    def unreadable(self) -> Mapping[Path, str]: ...
+
+
+class Archivist(NamedTuple):
+    """The functions of reports.archive that ``cts archive`` needs."""
+
+    add: Callable[[Sequence[Path], Path, Mapping[str, str]], Addition]
+    journals_in: Callable[[Path], Sequence[Path]]
+    query: Callable[[str, str], tuple[Sequence[str], Sequence[tuple[Any, ...]]]]
 
 
 def report_writer() -> ReportWriter:
@@ -93,6 +125,11 @@ def comparer() -> Comparer:
 def historian() -> Historian:
     """Return the registered history of runs."""
     return cast(Historian, _registered("history"))
+
+
+def archivist() -> Archivist:
+    """Return the registered functions of archives."""
+    return Archivist(*(cast(Any, _registered(name)) for name in Archivist._fields))
 
 
 MOST_PROCESSES = 8

@@ -15,9 +15,11 @@ from reports.context import context, headline
 from reports.links import failure_place
 from tests.reports.chromium import Chromium, installed
 
+pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install '.[farm]'")
+
 pytestmark = pytest.mark.skipif(not installed(), reason="there is no Chromium: apt-get install chromium")
 
-WIDTHS = (1280, 390)
+WIDTHS = (1920, 1280, 390)
 
 
 STATIC_RULE = "static_load_store[rule:store_stride_0/form:broken]"
@@ -54,7 +56,7 @@ def runs(example, tmp_path_factory):
                 example.fail(record, example.failure(16, 16, lambda row, column: (row, column) != (3, 4)))
         when = f"2027-03-0{1 + len(list(folder.iterdir()))}T12:00:00Z"
         example.write_journal(folder / day, records, suite_version="0.1.0", device=example.DEVICE, started=when, finished=when)
-    write(folder / "tuesday" / "results.jsonl", folder / "tuesday", history=folder)
+    write(folder / "tuesday" / "results.jsonl", folder / "tuesday", history=str(folder))
     assert main(["compare", str(folder / "monday"), str(folder / "tuesday"), "--html", str(folder / "compared.html")]) == 1
     return folder
 
@@ -352,6 +354,8 @@ def test_no_page_is_wider_than_its_window(browser, runs, page, width):
     for file in [place] if place.is_file() else sorted(place.iterdir())[:40:8]:
         browser.open(file)
         assert browser.run("document.documentElement.scrollWidth") <= width
+        if page == "history.html":
+            assert not browser.run("[...document.querySelectorAll('.scroll')].some((one) => one.scrollWidth > one.clientWidth)")
     browser.send("Emulation.clearDeviceMetricsOverride")
 
 
@@ -380,3 +384,15 @@ def test_a_long_list_is_made_as_it_is_shown(browser, example, tmp_path):
     assert shown(browser) == "1 to 50 of 20,000 cases"
     assert browser.run("document.querySelectorAll('#cases tbody tr').length") == 50
     assert browser.run("document.querySelectorAll('*').length") < 5000
+
+
+def test_marks_of_runs_that_did_not_judge_a_case_are_also_in_narrow_windows(browser, example, tmp_path):
+    for day, cases in enumerate((("a[x]", "a[y]"), ("a[x]",)), 1):
+        verdict = "pass" if day > 1 else "fail"
+        example.write_journal(tmp_path / str(day), [example.record(id_, verdict) for id_ in cases], started=f"2027-03-0{day}")
+    assert main(["history", str(tmp_path), "--html", str(tmp_path / "page.html")]) == 0
+    browser.send("Emulation.setDeviceMetricsOverride", width=400, height=900, deviceScaleFactor=1, mobile=False)
+    browser.open(tmp_path / "page.html", "#cases?words=y&show=all")
+    browser.until("document.getElementById('cases').dataset.ready")
+    assert browser.text("#cases .marks") == "✗·"
+    browser.send("Emulation.clearDeviceMetricsOverride")

@@ -1,4 +1,4 @@
-"""How cases ended in the runs of a folder."""
+"""How cases ended in the runs of an archive or a folder."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ import re
 
 import pytest
 
+pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install '.[farm]'")
+
 from cts.cli import main
 from cts.verdict.verdict import Verdict
 from reports import write
-from reports.history import HistoryError, newest_by_device, read_history
-from reports.history_page import history_table
+from reports.archive.adding import add
+from reports.archive.engine import ArchiveError
+from reports.history.document import document
+from reports.history.findings import broke, flakes, growing, newest_by_device, spells
+from reports.history.groups import Selection, SelectionError, read_groups
+from reports.history.page import history_table
+from reports.history.source import opened_source
 
 KNOWN = {"verdict": "known_fail", "code": "fail.value", "known": "drops-c"}
+GPU = "Example GPU 9000"
 
 
 @pytest.fixture
@@ -22,7 +30,7 @@ def folder(example, tmp_path):
     runs = {
         "c": ("2027-03-01", {"a[x]": "pass", "a[y]": "fail", "a[old]": "fail"}, "example 1.2.3"),
         "a": ("2027-03-02", {"a[x]": "fail", "a[y]": "fail"}, "example 1.2.3"),
-        "b/deep": ("2027-03-03", {"a[x]": "pass", "a[y]": KNOWN, "a[z]": "pass"}, "example 2.0"),
+        "b/deep": ("2027-04-03", {"a[x]": "pass", "a[y]": KNOWN, "a[z]": "pass"}, "example 2.0"),
     }
     for name, (day, cases, driver) in runs.items():
         records = [
@@ -33,58 +41,175 @@ def folder(example, tmp_path):
     return tmp_path
 
 
+@pytest.fixture
+def nights(example, tmp_path):
+    """Return a function that writes a run for each verdict of the case a[x], and returns the groups of these runs."""
+
+    def read(verdicts, renames=(), **selection):
+        for number, one in enumerate(verdicts, 1):
+            verdict, changes = (one, {}) if isinstance(one, str) else one
+            records = [example.record("a[x]", verdict, **changes), example.record("a[y]", "fail", **changes)]
+            example.write_journal(tmp_path / f"run{number}", records, started=f"2027-03-{number:02}T02:00:00Z")
+        return groups(tmp_path, dict(renames), **selection)
+
+    return read
+
+
+def groups(source, renames=None, **selection):
+    with opened_source(str(source), renames or {}) as archive:
+        return list(read_groups(archive, Selection(**selection)))
+
+
+def verdicts(group, id_):
+    return [(one.run.name, str(one.end.verdict)) for one in group.of(id_)]
+
+
 def test_runs_are_in_the_order_of_time(folder):
-    history = read_history(folder, {})
-    assert [run.name for run in history.runs] == ["c", "a", "deep"]
-    assert [end and end.verdict for end in history.ends["a[x]"]] == ["pass", "fail", "pass"]
-    assert [end and end.verdict for end in history.ends["a[z]"]] == [None, None, "pass"]
+    (group,) = groups(folder)
+    assert [run.name for run in group.runs] == ["c", "a", "deep"]
+    assert verdicts(group, "a[x]") == [("c", "pass"), ("a", "fail"), ("deep", "pass")]
+    assert verdicts(group, "a[z]") == [("deep", "pass")]
 
 
 def test_cases_that_always_ended_alike_have_not_changed(folder):
-    assert list(read_history(folder, {}).changed()) == ["a[x]", "a[y]"]
+    (group,) = groups(folder)
+    assert [id_ for id_, changed in zip(group.cases, group.changed, strict=True) if changed] == ["a[x]", "a[y]"]
 
 
-def test_a_case_that_fails_now_broke_after_its_last_good_run(example, tmp_path):
-    runs = [("pass", "G"), ("fail", "G"), ("pass", "G"), ("pass", "other"), ("not_supported", "G"), ("fail", "G"), ("known_fail", "G")]
-    for number, (verdict, device) in enumerate(runs):
-        records = [example.record("a[x]", verdict, device=device), example.record("a[y]", "fail", device=device)]
-        example.write_journal(tmp_path / f"run{number}", records, started=f"2027-03-0{number + 1}T02:00:00Z")
-    history = read_history(tmp_path, {})
-    assert [(one.last_good.name, one.first_bad.name) for one in history.broke("a[x]")] == [("run2", "run5")]
-    assert [one.last_good for one in history.broke("a[y]")] == [None, None]
+def test_a_case_that_fails_now_broke_after_its_last_good_run(nights):
+    other = {"device": "other"}
+    mine, another = nights(["pass", "fail", "pass", ("pass", other), "not_supported", "fail", "known_fail"])
+    assert [(one.case, one.last_good and one.last_good.name, one.first_bad.name) for one in broke(mine)] == [
+        ("a[x]", "run3", "run6"),
+        ("a[y]", None, "run1"),
+    ]
+    assert another.device == "other"
+
+
+def test_devices_and_front_ends_are_apart(nights):
+    found = nights(["pass", ("fail", {"front_end": "glsl"}), ("fail", {"device": "other"})])
+    assert [(group.device, group.front_end, len(group.runs)) for group in found] == [
+        (GPU, "glsl", 1),
+        (GPU, "spirv", 1),
+        ("other", "spirv", 1),
+    ]
+
+
+def test_a_case_that_turns_twice_with_one_driver_is_flaky(nights):
+    newer = {"driver": "example 2"}
+    (group,) = nights(["pass", "fail", "pass", "pass", ("fail", newer), ("fail", newer)])
+    assert [(one.case, one.driver, one.bad, one.runs) for one in flakes(group)] == [("a[x]", "example 1.2.3", 1, 4)]
+
+
+def test_a_case_that_broke_once_is_not_flaky(nights):
+    (group,) = nights(["pass", "pass", "fail", "fail"])
+    assert flakes(group) == []
+
+
+def test_a_verdict_of_flaky_makes_a_case_flaky(nights):
+    (group,) = nights(["pass", "flaky"])
+    assert [one.case for one in flakes(group)] == ["a[x]"]
+
+
+def test_a_life_is_a_list_of_spells(nights):
+    (group,) = nights(["pass", "pass", "fail", "pass"], case="a[x]")
+    assert [(one.end.verdict, one.first.name, one.last.name, one.runs) for one in spells(group.of("a[x]"))] == [
+        ("pass", "run1", "run2", 2),
+        ("fail", "run3", "run3", 1),
+        ("pass", "run4", "run4", 1),
+    ]
+
+
+def test_a_case_grows_only_beyond_the_pace_of_all_cases(example, tmp_path):
+    for day in range(1, 5):
+        slow = 3 if day > 2 else 1
+        records = [example.record(f"a[{name}]", seconds=slow * (5 if name == "x" and day > 2 else 1)) for name in "xyz"]
+        example.write_journal(tmp_path / str(day), records, started=f"2027-03-0{day}T02:00:00Z")
+    with opened_source(str(tmp_path), {}) as archive:
+        (group,) = read_groups(archive, Selection())
+        assert [(one.case, one.before, one.after, one.ratio) for one in growing(archive, group, "true")] == [("a[x]", 1, 15, 5)]
 
 
 def test_a_case_is_found_under_its_present_id(folder):
-    history = read_history(folder, {"a[old]": "a[z]"})
-    assert [one.run.name for one in history.of("a[z]")] == ["c", "deep"]
-    assert [one.end.verdict for one in history.of("a[z]")] == ["fail", "pass"]
+    (group,) = groups(folder, {"a[old]": "a[z]"})
+    assert verdicts(group, "a[z]") == [("c", "fail"), ("deep", "pass")]
 
 
 def test_the_newest_verdict_counts_on_each_device(folder):
-    assert newest_by_device(read_history(folder, {}), {"a[x]", "a[y]", "a[z]"}) == {
-        ("Example GPU 9000", "example 1.2.3", "spirv"): {Verdict.FAIL: 2},
-        ("Example GPU 9000", "example 2.0", "spirv"): {Verdict.KNOWN_FAIL: 1, Verdict.PASS: 2},
+    assert newest_by_device(groups(folder), {"a[x]", "a[y]", "a[z]"}) == {
+        (GPU, "example 1.2.3", "spirv"): {Verdict.FAIL: 2},
+        (GPU, "example 2.0", "spirv"): {Verdict.KNOWN_FAIL: 1, Verdict.PASS: 2},
     }
 
 
+def test_only_selected_runs_count(folder):
+    assert [run.name for run in groups(folder, since="2027-03-02")[0].runs] == ["a", "deep"]
+    assert [run.name for run in groups(folder, newest=1)[0].runs] == ["deep"]
+    assert len(groups(folder, device="gpu 9")[0].runs) == 3
+    with pytest.raises(SelectionError):
+        groups(folder, device="other")
+
+
+def test_notable_cases_are_those_that_changed_or_did_not_end_well(folder):
+    assert groups(folder, notable=True)[0].cases == ("a[old]", "a[x]", "a[y]")
+
+
+@pytest.mark.parametrize(
+    ("words", "cases"), [("a[ and not x", ["a[old]", "a[y]", "a[z]"]), ("(X or old) and not nothing", ["a[old]", "a[x]"]), ("not a", [])]
+)
+def test_an_expression_selects_by_words_of_the_id(folder, words, cases, capsys):
+    assert main(["history", str(folder), "-k", words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["groups"]
+    assert [one["case"] for group in found for one in group["spells"]] == cases
+
+
+def test_a_family_is_not_one_with_a_longer_name(example, tmp_path):
+    example.write_journal(tmp_path / "run", [example.record(id_) for id_ in ("a[x]", "aa[x]", "a_b[x]")], started="2027-03-01")
+    assert groups(tmp_path, family="a")[0].cases == ("a[x]",)
+
+
 def test_the_table_has_an_end_of_each_case_in_each_run(folder):
-    table = history_table(read_history(folder, {}))
+    table = history_table(groups(folder))
     ends = [[table["verdicts"][verdict][0], code, known] for verdict, code, known in table["ends"]]
-    family, labels, strip = table["cases"][2]
+    _, family, labels, strip = table["cases"][2]
     assert table["families"][family] + labels == "a[y]"
-    assert [ends[end] for end in table["strips"][strip]] == [["fail", "", ""], ["fail", "", ""], ["known_fail", "fail.value", "drops-c"]]
+    numbers = table["strips"][strip]
+    assert [(ends[end], runs) for end, runs in zip(numbers[::2], numbers[1::2], strict=True)] == [
+        (["fail", "", ""], 2),
+        (["known_fail", "fail.value", "drops-c"], 1),
+    ]
+
+
+def test_the_document_names_the_first_bad_run_and_the_last_good_one(nights):
+    found = nights(["pass", "fail"])
+    (group,) = document(found, [[]], Selection())["groups"]
+    named = {run["run"]: run["name"] for run in group["runs"]}
+    assert [(one["case"], named.get(one["last_good"]), named[one["first_bad"]]) for one in group["bad_now"]] == [
+        ("a[x]", "run1", "run2"),
+        ("a[y]", None, "run1"),
+    ]
 
 
 def test_a_folder_without_runs_is_refused(tmp_path):
-    with pytest.raises(HistoryError):
-        read_history(tmp_path, {})
+    with pytest.raises(ArchiveError):
+        groups(tmp_path)
+
+
+def test_an_archive_answers_as_the_folder_does(folder, tmp_path_factory, capsys):
+    archive = tmp_path_factory.mktemp("archive") / "a"
+    add(sorted(folder.rglob("results.jsonl")), archive, {})
+    shown = []
+    for source in (folder, archive):
+        assert main(["history", str(source)]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
 
 
 def test_the_command_marks_each_run(folder, capsys):
     assert main(["history", str(folder)]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"^  ✓✗✓  a\[x\]$", out, re.MULTILINE)
-    assert re.search(r"^  ✗✗~  a\[y\]$", out, re.MULTILINE)
+    assert re.search(r"^ +✓✗✓  a\[x\]$", out, re.MULTILINE)
+    assert re.search(r"^ +✗✗~  a\[y\]$", out, re.MULTILINE)
     assert "a[z]" not in out
 
 
@@ -96,10 +221,19 @@ def test_the_command_names_the_first_bad_run_and_the_last_good_one(example, tmp_
     assert re.search(r"2027-03-02 \(example 2\b.*2027-03-01 \(example 1\b", line)
 
 
+def test_the_command_shows_a_life(folder, capsys):
+    assert main(["history", str(folder), "a[y]"]) == 0
+    assert len(re.findall(r"^  [✗~] .*1 run|^  ✗ .*2 runs", capsys.readouterr().out, re.MULTILINE)) == 2
+
+
+def test_a_case_that_no_run_judged_is_an_error(folder, capsys):
+    assert main(["history", str(folder), "a[nowhere]"]) == 2
+
+
 def test_the_command_shows_the_cases_that_words_name_and_says_how_many_more_there_are(folder, capsys):
     assert main(["history", str(folder), "-k", "a[", "--cases", "1"]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"^  ✗··  a\[old\]$", out, re.MULTILINE)
+    assert re.search(r"^ +✗··  a\[old\]$", out, re.MULTILINE)
     assert "and 3 more" in out
 
 
@@ -107,7 +241,7 @@ def test_the_command_says_so_if_no_case_changed(example, tmp_path, capsys):
     for day in ("2027-03-01", "2027-03-02"):
         example.write_journal(tmp_path / day, [example.record("a[x]", "fail")], started=f"{day}T02:00:00Z")
     assert main(["history", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "no case changed: 1 case in all"
+    assert capsys.readouterr().out.splitlines()[-1].strip() == "no case changed: 1 case in all"
 
 
 def test_the_command_writes_a_page(folder, tmp_path, capsys):
@@ -117,7 +251,7 @@ def test_the_command_writes_a_page(folder, tmp_path, capsys):
 
 
 def test_a_report_with_a_history_shows_it_where_cases_and_requirements_are(folder):
-    write(folder / "a" / "results.jsonl", folder / "a", history=folder)
+    write(folder / "a" / "results.jsonl", folder / "a", history=str(folder))
     (page, _) = sorted((folder / "a" / "failures").iterdir())
     assert "How it ended in the runs of the folder" in page.read_text()
     requirement = (folder / "a" / "requirements" / "KHR-MAD-03.html").read_text()

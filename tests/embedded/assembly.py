@@ -133,7 +133,8 @@ def declared(text: str) -> bytes:
         if lack is None:
             return module
         if lack.capabilities:
-            text = f"OpCapability {lack.capabilities[0]}\n{text}"
+            chosen = next(name for name in lack.capabilities if name != "Kernel")
+            text = f"OpCapability {chosen}\n{text}"
         else:
             capabilities, _, rest = text.rpartition("\nOpCapability ")
             last, _, rest = rest.partition("\n")

@@ -24,6 +24,7 @@ import numpy as np
 
 from cts.devices.device import DeviceFailure
 from cts.embedded.device import EmbeddedDevice
+from cts.embedded.observations import Observations
 from cts.embedded.profile import load_profile
 from cts.embedded.types.limits import LIMITS, Limits
 from generators.casebook import CaseKind, Tier, build, expand
@@ -142,6 +143,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--per-family", type=int, default=3, help="number of cases of each family whose modules are mutated")
     parser.add_argument("--only", type=int, help="the number of one mutant; its answer is printed")
     parser.add_argument("--steps", type=int, default=LIMITS.steps, help="number of steps after which a mutant is stopped")
+    parser.add_argument("--collecting", action="store_true", help="use a device that collects mistakes, as of cts run-module")
     parser.add_argument("--not-strict", action="store_true", help="use a device that goes on after undefined behaviour")
     return parser.parse_args(argv)
 
@@ -151,7 +153,9 @@ def main(argv: Sequence[str]) -> int:
     arguments = _arguments(argv)
     warnings.simplefilter("ignore", RuntimeWarning)
     samples = case_samples(arguments.per_family) + glslang_samples()
-    device = EmbeddedDevice(load_profile("universal"), strict=not arguments.not_strict, limits=Limits(steps=arguments.steps))
+    observations = Observations() if arguments.collecting else None
+    limits = Limits(steps=arguments.steps)
+    device = EmbeddedDevice(load_profile("universal"), strict=not arguments.not_strict, limits=limits, observations=observations)
     if arguments.only is not None:
         one = one_mutant(samples, [s.kernel.spirv for s in samples], arguments.seed, arguments.only)
         found = answer(device, one)

@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 from cts.embedded.device import EmbeddedDevice
+from cts.embedded.observations import Observations
 from cts.embedded.profile import load_profile
 from cts.embedded.types.limits import Limits
 from tests.embedded.mutants import answer, case_samples, glslang_samples, mutants
@@ -14,10 +15,12 @@ from tests.embedded.mutants import answer, case_samples, glslang_samples, mutant
 FAMILIES = ("tensor_view", "control_flow", "functions", "specialization", "reduce", "per_element", "memory")
 
 
-@pytest.mark.parametrize("strict", [True, False], ids=["strict", "not strict"])
-def test_every_mutant_has_an_answer(strict: bool) -> None:
+@pytest.mark.parametrize("way", ["strict", "not strict", "collecting"])
+def test_every_mutant_has_an_answer(way: str) -> None:
     samples = (*case_samples(1, FAMILIES), *glslang_samples())
-    device = EmbeddedDevice(load_profile("universal"), strict=strict, limits=Limits(steps=20_000, memory=1 << 26))
+    observations = Observations() if way == "collecting" else None
+    limits = Limits(steps=20_000, memory=1 << 26)
+    device = EmbeddedDevice(load_profile("universal"), strict=way != "not strict", limits=limits, observations=observations)
     answers = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)

@@ -83,6 +83,11 @@ def test_another_memory_model_has_no_matrices_and_vectors(forbidden, capability)
     assert isinstance(forbidden(without(module, "OpCapability VulkanMemoryModel")), NotValidSpirv)
 
 
+@pytest.mark.parametrize("capability", ["Kernel", "Vector16"])
+def test_vulkan_has_no_kernels(forbidden, capability) -> None:
+    assert isinstance(forbidden(shader("", capabilities=(capability,))), NotValidSpirv)
+
+
 @pytest.mark.parametrize("semantics", ["%u32_256", "%u32_262"])
 def test_a_barrier_has_one_memory_order(forbidden, semantics) -> None:
     assert "MemorySemantics" in forbidden(shader(f"OpControlBarrier %u32_2 %u32_2 {semantics}\n")).rule

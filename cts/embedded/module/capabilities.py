@@ -5,7 +5,7 @@ The grammar states what each instruction and each enumerant needs. Widths of num
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -93,7 +93,12 @@ def lacks(instructions: Sequence[Instruction], version: tuple[int, int]) -> Iter
                     yield Lack(index, alternatives)
 
 
-def _declared(numbers: Iterator[int]) -> Set[str]:
+def is_of_kernels(capability: int) -> bool:
+    """Tell whether a capability is, or implies, the one of OpenCL's kernels, which Vulkan does not have."""
+    return "Kernel" in _declared([capability])
+
+
+def _declared(numbers: Iterable[int]) -> Set[str]:
     """Return the names of capabilities, and of those that they imply."""
     by_value, by_name = GRAMMAR.kinds["Capability"].by_value, GRAMMAR.kinds["Capability"].by_name
     pending = [by_value[number] for number in numbers if number in by_value]

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from cts.embedded.diagnostics import Malformed, Unsupported, Violation, need
 from cts.embedded.memory.ordering import MAX_INVOCATIONS
-from cts.embedded.module.capabilities import lacks
+from cts.embedded.module.capabilities import is_of_kernels, lacks
 from cts.embedded.module.constants import constant_value
 from cts.embedded.module.float_controls import note_mode
 from cts.embedded.module.module import Variable
@@ -254,6 +254,7 @@ class _Declarations:
             self._module.member_decorations.setdefault((target, member), {}).update(group)
 
     def _capability(self, words: Words) -> None:
+        need(not self._module.settings.strict or not is_of_kernels(words[0]), "a capability of OpenCL, which Vulkan does not have")
         self._module.capabilities.add(words[0])
 
     def _memory_model(self, words: Words) -> None:

@@ -253,9 +253,10 @@ def _offsets(machine: Machine, operands: _Operands, place: _Place, places: Place
     return place.memory.held(offsets, size)
 
 
-def _touched(offsets: np.ndarray, size: int) -> np.ndarray:
-    """Return the bytes of elements, each once."""
-    return (np.unique(offsets)[:, None] + np.arange(size)).ravel()
+def _touched(memory: Memory, offsets: np.ndarray, size: int) -> np.ndarray:
+    """Return the bytes of elements that are in the memory, each once."""
+    inside = offsets[(offsets >= 0) & (offsets + size <= memory.data.size)]
+    return (np.unique(inside)[:, None] + np.arange(size)).ravel()
 
 
 def _clamp_value(machine: Machine, operands: _Operands, layout: Layout) -> Any:
@@ -320,7 +321,7 @@ def _from_memory(translation: Translation, operands: _Operands) -> _Fetch:
     def fetch(instance: int, place: _Place, _: Layout, places: Places) -> np.ndarray:
         memory, offsets = place.memory, _offsets(machine, operands, place, places)
         if memory.checked and memory.strict:
-            touched = _touched(offsets, number.bytes)
+            touched = _touched(memory, offsets, number.bytes)
             memory.check_defined(touched)
             if memory.traced:
                 record = machine.clock.matrix(instances, manner, whole_workgroup)[instance]
@@ -381,11 +382,10 @@ def _store(translation: Translation, words: Words) -> Run:
                 continue
             offsets = _offsets(machine, operands, place, places)
             if memory.checked:
-                touched = _touched(offsets, number.bytes)
-                inside = touched[(touched >= 0) & (touched < memory.data.size)]
+                touched = _touched(memory, offsets, number.bytes)
                 if memory.traced:
-                    memory.record_write(inside, machine.clock.matrix(instances, manner, whole_workgroup)[i], machine.clock, manner)
-                memory.define(inside)
+                    memory.record_write(touched, machine.clock.matrix(instances, manner, whole_workgroup)[i], machine.clock, manner)
+                memory.define(touched)
             store_elements(memory, offsets, data[i][reached])
 
     return run

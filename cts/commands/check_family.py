@@ -1,6 +1,7 @@
 """Checks all that CONTRIBUTING.md asks of a family. For each fault it prints the id of the check, what is wrong, and how to mend it.
 
-Exit code 0 if nothing is missing, 1 if something is. Checks that need a program which is not installed are named and count as neither.
+Exit code 0 if nothing is missing, 1 if something is. Checks that need a program which is not installed, or cases which are not pinned yet,
+are named and count as neither.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from cts.commands.pinned import check
 from cts.diagnosis.proofs import read_proofs, unproved
 from cts.engine.plan import one_of
 from generators.bug_classes import load_bug_classes
-from generators.casebook import Casebook, CaseKind, Family, load_casebook
+from generators.casebook import Casebook, CaseKind, Family, Tier, expand, load_casebook
 from generators.coverage import coverage, unused_labels
 from generators.errors import CtsError
 from generators.glsl.compile import find_glslang
@@ -30,6 +31,7 @@ from generators.skeleton import TODO
 _KERNEL = frozenset({CaseKind.KERNEL})
 _IN_MEMORY = _KERNEL | {CaseKind.CONVERSION}
 _ALL = frozenset(CaseKind)
+_CASES = "pinned case"
 _PROGRAMS: Mapping[str, Callable[[], str | None]] = MappingProxyType(
     {"spirv-val": partial(shutil.which, "spirv-val"), "glslang": find_glslang}
 )
@@ -55,7 +57,7 @@ class Check:
         mend: what to do about a fault: a command, or the file to edit. ``NAME`` and ``FILE`` are the family and its YAML file.
         faults: returns the faults, one line each.
         kinds: the kinds of families that it concerns.
-        needs: the programs that it needs.
+        needs: what it needs: programs, and pinned cases.
     """
 
     id: str
@@ -126,33 +128,36 @@ CHECKS = (
         "pytest FILE --device embedded --tier nightly shows the failures",
         _judged_by("embedded"),
         _ALL - {CaseKind.STATIC},
+        (_CASES,),
     ),
     Check(
         "static",
         "pytest FILE --device spirv-val --tier nightly shows the failures",
         _judged_by("spirv-val"),
         frozenset({CaseKind.STATIC}),
-        ("spirv-val",),
+        ("spirv-val", _CASES),
     ),
     Check(
         "spirv_val",
         "cts spirv-val --family NAME --front-end both --tier nightly shows what is wrong",
         _runs("-m", "cts", "spirv-val", "--family", "NAME", "--front-end", "both", "--tier", "nightly"),
         _KERNEL,
-        ("spirv-val", "glslang"),
+        ("spirv-val", "glslang", _CASES),
     ),
     Check(
         "null_device",
         "end the shader with a call of add_witness (generators/layouts/placement.py)",
         _runs("-m", "tests.families.null_device", "NAME", "--tier", "nightly"),
         _IN_MEMORY,
+        (_CASES,),
     ),
-    Check("blind_spots.smoke", _READINGS, _runs("-m", "tests.families.blind_spots", "NAME", "--tier", "smoke"), _KERNEL),
-    Check("blind_spots.nightly", _READINGS, _runs("-m", "tests.families.blind_spots", "NAME", "--tier", "nightly"), _KERNEL),
+    Check("blind_spots.smoke", _READINGS, _runs("-m", "tests.families.blind_spots", "NAME", "--tier", "smoke"), _KERNEL, (_CASES,)),
+    Check("blind_spots.nightly", _READINGS, _runs("-m", "tests.families.blind_spots", "NAME", "--tier", "nightly"), _KERNEL, (_CASES,)),
     Check(
         "tests",
         "pytest tests/casebook tests/families -k NAME shows the failures",
         _runs("-m", "pytest", "tests/casebook", "tests/families", "-k", "NAME", "-q", "-p", "no:cacheprovider", "--no-header"),
+        needs=(_CASES,),
     ),
     Check("pages", "cts pages", _runs("-m", "cts", "pages", "--check")),
     Check(
@@ -160,6 +165,7 @@ CHECKS = (
         "add the family to generators/placements/kinds.yaml, or see tests/families/thin_kinds.yaml",
         _runs("-m", "tests.families.thin_kinds"),
         _KERNEL,
+        (_CASES,),
     ),
 )
 
@@ -178,10 +184,11 @@ def run(options: argparse.Namespace) -> int:
     wanted = {one_of("--only", id_, ids) for id_ in options.only or ids}
     own = load_casebook(root, [options.name])
     at = Place(root, own.family(options.name), own)
+    has_cases = _has_cases(at.family)
     told = []
     for one in CHECKS:
         if one.id in wanted and at.family.kind in one.kinds:
-            missing = [name for name in one.needs if not _PROGRAMS[name]()]
+            missing = [name for name in one.needs if not (has_cases if name == _CASES else _PROGRAMS[name]())]
             faults = [] if missing else _faults(one, at)
             told.append({"id": one.id, "missing": missing, "faults": faults, "mend": _filled(one.mend, at) if faults else ""})
             if not options.json:
@@ -189,6 +196,14 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json(told)
     return 1 if any(one["faults"] for one in told) else 0
+
+
+def _has_cases(family: Family) -> bool:
+    """Tell whether the cases of a family are pinned as its YAML describes them."""
+    try:
+        return bool(expand(family, Tier.NIGHTLY))
+    except CtsError:
+        return False
 
 
 def _faults(one: Check, at: Place) -> Sequence[str]:

@@ -62,6 +62,16 @@ def test_what_is_missing_is_found(checked, tmp_path, id_, file, old, new):
     assert faults
 
 
+def test_what_runs_cases_waits_until_they_are_pinned(tmp_path, capsys):
+    (tmp_path / "cts").mkdir()
+    for folder in ("cases", "golden"):
+        shutil.copytree(REPOSITORY / folder, tmp_path / folder)
+    (tmp_path / "golden" / "tiers" / f"{NAME}.tsv").unlink()
+    assert main(["--root", str(tmp_path), "check-family", NAME, "--only", "null_device", "--only", "tiers", "--json"]) == 1
+    tiers, waits = json.loads(capsys.readouterr().out)
+    assert (bool(tiers["faults"]), waits["faults"], waits["missing"]) == (True, [], ["pinned case"])
+
+
 def with_python(monkeypatch, tmp_path: Path, script: str) -> None:
     """Run a script instead of the interpreter."""
     python = tmp_path / "python"

@@ -19,7 +19,7 @@ from cts.front_ends import FrontEnd
 from cts.kinds.authorities import binding
 from cts.kinds.compiled import judge_code
 from cts.kinds.kind import Stopwatch, not_supported, one_line
-from cts.kinds.pinned_needs import pinned_needs
+from cts.kinds.pinned_needs import is_pinned, pinned_needs
 from cts.pictures.tracing import tensor_maps
 from cts.reference.evaluate import evaluate
 from cts.verdict.choices import decode_choices
@@ -73,9 +73,12 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
             kernels = make_kernels(built, front_end)
         except NotExpressible as why:
             return not_supported(Reason(Code.MISSING_GLSL.of(), f"GLSL cannot express: {why}"))
+    module = digest([kernels[0].spirv])
     with watch.step("missing"):
-        # Run every pipeline or none: otherwise a missing pipeline would count as tested.
-        missing = next(filter(None, (_missing(device, one, of) for one, of in zip(program.all, kernels, strict=True))), None)
+        # What is known of the pinned needs holds for the pinned module. Any other module is read for its own needs.
+        if not effort.foretold or pinned_needs(case) is None or not is_pinned(case, module):
+            # Run every pipeline or none: otherwise a missing pipeline would count as tested.
+            missing = next(filter(None, (_missing(device, one, of) for one, of in zip(program.all, kernels, strict=True))), None)
     if missing:
         return not_supported(missing)
 
@@ -94,7 +97,7 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
             outcomes += _run(device, of, plan.dispatches_of(one), watch, one.label)
     back = partial(_way_back, device, dict(zip(map(id, program.all), kernels, strict=True)), plan)
     judgement = judge_outcomes(case, plan, outcomes, watch, effort, back)
-    return replace(judgement, module=digest([kernels[0].spirv]))
+    return replace(judgement, module=module)
 
 
 def _run(device: Device, kernel: Kernel, dispatches: Sequence[Dispatch], watch: Stopwatch, label: str) -> list[Outcome]:

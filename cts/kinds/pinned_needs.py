@@ -130,3 +130,8 @@ def pinned_needs(case: Case | Identified) -> CaseNeeds | None:
     id_ = case.id
     digests = pinned_digests(case.definition).get(id_)
     return None if digests is None else pinned.of(key_of(id_, digests))
+
+
+def is_pinned(case: Case, module: str) -> bool:
+    """Return whether a module, given by its digest, is the one that is pinned for a case."""
+    return pinned_digests(case.definition).get(case.id, ())[:1] == (module,)

@@ -9,9 +9,9 @@ import pytest
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
 from cts.kinds import kernel as kernel_cases
-from cts.kinds.kernel_digests import needs
+from cts.kinds.kernel_digests import digests, needs
 from cts.kinds.kind import Stopwatch
-from cts.kinds.pinned_needs import key_of, lines_of, pinned_needs, read_needs_file
+from cts.kinds.pinned_needs import is_pinned, key_of, lines_of, pinned_needs, read_needs_file
 from cts.verdict.effort import Effort
 from cts.verdict.verdict import Verdict
 from generators.casebook import find_case
@@ -71,6 +71,12 @@ def test_verdict_code_and_words_are_those_of_the_module(no_rows, monkeypatch):
     assert kernel_cases.judge(case, no_rows, "spirv", Stopwatch(), Effort()) == pinned
 
 
+def test_a_case_is_pinned_with_the_digest_of_its_module():
+    case = find_case(casebook(), ONE)
+    assert is_pinned(case, digests(case)[0])
+    assert not is_pinned(case, digests(case)[1])
+
+
 def test_needs_that_were_pinned_with_other_fields_are_not_found(tmp_path):
     path = tmp_path / "needs.tsv"
     head, *rest = lines_of([("k", found(ONE))])
@@ -78,12 +84,21 @@ def test_needs_that_were_pinned_with_other_fields_are_not_found(tmp_path):
     assert read_needs_file(path).of("k") is None
 
 
-def test_needs_that_the_run_has_asked_for_are_not_read_again(no_rows, monkeypatch):
-    def refused(_):
-        raise AssertionError("read")
+@pytest.mark.parametrize(("foretold", "is_same", "reads"), [(True, True, 0), (True, False, 1), (False, True, 1)])
+def test_a_module_is_read_for_its_needs_unless_the_run_has_asked_for_them(foretold, is_same, reads, monkeypatch):
+    device, asked = EmbeddedDevice(load_profile("universal")), []
+    monkeypatch.setattr(device, "missing", asked.append)
+    if not is_same:
+        monkeypatch.setattr(kernel_cases, "is_pinned", lambda _case, _module: False)
+    judged = kernel_cases.judge(find_case(casebook(), ONE), device, "spirv", Stopwatch(), Effort(foretold=foretold))
+    assert judged.verdict is Verdict.PASS
+    assert len(asked) == reads
 
-    case = find_case(casebook(), ONE)
-    pinned = kernel_cases.judge(case, no_rows, "spirv", Stopwatch(), Effort())
-    monkeypatch.setattr(kernel_cases, "pinned_needs", refused)
-    # The needs of the module itself are asked for in any case.
-    assert kernel_cases.judge(case, no_rows, "spirv", Stopwatch(), Effort(foretold=True)) == pinned
+
+def test_needs_that_the_run_has_asked_for_are_not_asked_for_again(monkeypatch):
+    def refused(*_):
+        raise AssertionError("asked")
+
+    monkeypatch.setattr(kernel_cases, "missing_for", refused)
+    device = EmbeddedDevice(load_profile("universal"))
+    assert kernel_cases.judge(find_case(casebook(), ONE), device, "spirv", Stopwatch(), Effort(foretold=True)).verdict is Verdict.PASS

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -81,8 +81,7 @@ SHARED = Manner(available=Reach.BEYOND, visible=Reach.BEYOND)
 """The manner of atomics, and of accesses under a memory model without private accesses."""
 
 
-@dataclass(frozen=True)
-class _Span:
+class _Span(NamedTuple):
     """Accesses that an atomic released.
 
     Attributes:
@@ -131,22 +130,23 @@ def _reached(one: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | N
 class _Floors:
     """For each subgroup + 1, the serial number of the last barrier. Index 0 is for accesses of different subgroups."""
 
-    def __init__(self, groups: int) -> None:
-        self.all = np.zeros((3, groups), np.int64)
-        self.order, self.available, self.visible = self.all
+    def __init__(self, numbers: np.ndarray) -> None:
+        self.all = numbers
+        self.order, self.available, self.visible = numbers
 
 
 class Clock:
     """The time in a dispatch, counted in barriers."""
 
     def __init__(self, subgroups: int, subgroup_size: int, lanes: int) -> None:
-        self._groups = subgroups + 1
         self.serial = 1
         self.start = 1
         self._lane = np.arange(1, lanes + 1, dtype=np.int64)
         self._lane_group = np.arange(lanes, dtype=np.int64) // subgroup_size + 1
         self._identity = self._lane | self._lane_group << _GROUP_SHIFT
-        self._floors: dict[MemoryKind, _Floors] = {}
+        self._floor_numbers = np.zeros((3, 3, subgroups + 1), np.int64)
+        workgroup, buffer, image = map(_Floors, self._floor_numbers)
+        self._floors: dict[MemoryKind, _Floors] = {"workgroup": workgroup, "buffer": buffer, "image": image}
         self._released: dict[Location, _Spans] = {}
         self._acquired: _Spans = {}
         self._acquired_by: dict[int, _Spans] = {}
@@ -171,7 +171,7 @@ class Clock:
         """Begin another workgroup, which no barrier orders with the earlier ones."""
         self.serial += 1
         self.start = self.serial
-        self._floors = {"workgroup": _Floors(self._groups), "buffer": _Floors(self._groups), "image": _Floors(self._groups)}
+        self._floor_numbers[:] = 0
         self._acquired = {}
         self._acquired_by = {}
         self._fences, self._awaited = [], []
@@ -187,7 +187,7 @@ class Clock:
         if acquires:
             for lane in self._noticed_by.keys() & set(lanes.tolist()):
                 self._acquired_by.setdefault(lane, {}).update(
-                    dict.fromkeys(replace(span, visible=makes_visible) for span in self._noticed_by[lane])
+                    dict.fromkeys(span._replace(visible=makes_visible) for span in self._noticed_by[lane])
                 )
         if releases:
             self.serial += 1
@@ -204,7 +204,7 @@ class Clock:
         if together:
             spans[_Span(self.start, together, 0, together if available else 0, bool(available))] = None
         if spans:
-            known = dict.fromkeys(replace(span, visible=False) for span in (*self._acquired, *self._acquired_by.get(lane, ())))
+            known = dict.fromkeys(span._replace(visible=False) for span in (*self._acquired, *self._acquired_by.get(lane, ())))
             self._released[location] = self._released.get(location, {}) | spans | known
 
     def notice(self, location: Location, lane: int) -> None:
@@ -228,7 +228,7 @@ class Clock:
         floors = self._floors["buffer"]
         workgroup = _Span(self.start, int(floors.order[0]), 0, int(floors.available[0]) if available else 0, available)
         own = _Span(self.start, self.serial + 1, lane + 1, self.serial + 1 if available else 0, available)
-        known = dict.fromkeys(replace(span, visible=False) for span in (*self._acquired, *self._acquired_by.get(lane, ())))
+        known = dict.fromkeys(span._replace(visible=False) for span in (*self._acquired, *self._acquired_by.get(lane, ())))
         self._released[location] = self._released.get(location, {}) | {workgroup: None, own: None} | known
         # Later accesses are not released.
         self.serial += 1
@@ -244,7 +244,7 @@ class Clock:
 
         ``visible``: whether the atomic makes writes visible.
         """
-        found = dict.fromkeys(replace(span, visible=visible) for span in self._released.get(location, ()))
+        found = dict.fromkeys(span._replace(visible=visible) for span in self._released.get(location, ()))
         self._acquired_by.setdefault(lane, {}).update(found)
 
     def fence(self, kinds: tuple[MemoryKind, ...], makes_available: bool, makes_visible: bool, subgroups: np.ndarray | None) -> None:
@@ -289,7 +289,7 @@ class Clock:
         """Order accesses with serial numbers below ``serial`` before all later ones."""
         if "buffer" in kinds and subgroups is None:
             for spans in self._acquired_by.values():
-                self._acquired |= dict.fromkeys(replace(span, visible=span.visible and makes_visible) for span in spans)
+                self._acquired |= dict.fromkeys(span._replace(visible=span.visible and makes_visible) for span in spans)
         groups: slice | np.ndarray = slice(None) if subgroups is None else subgroups + 1
         for kind in kinds:
             floors = self._floors[kind]

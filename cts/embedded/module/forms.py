@@ -94,14 +94,12 @@ def _uses(op: Op, result: int) -> tuple[str, ...] | None:
 
 
 def ids_of(instruction: Instruction, form: Form, widths: LiteralWidths) -> Sequence[int]:
-    """Return the ids that an instruction mentions, except its type and its result.
+    """Return the ids that an instruction mentions, except its type and its result, if its form does not give their place.
 
     Raises:
         NotSpirv: the operands do not fit the grammar.
     """
     op, words, _ = instruction
-    if form.least <= len(words) <= form.most:
-        return words[form.first : form.last]
     if op in _NAMES and len(words) > _NAMES[op] and words[-1] < 1 << 24:
         return [words[0]]
     if op in _CONSTANTS and len(words) > 2 and len(words) == 2 + widths.types.get(words[0], 0):

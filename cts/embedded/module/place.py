@@ -20,7 +20,8 @@ class Place:
     Attributes:
         function: the blocks of its function so far; None outside of functions.
         block: the number of its block, from 1 throughout the module; 0 outside of blocks.
-        phis_have_ended: whether it is in a block, after an instruction other than OpPhi.
+        settled: the section whose instructions, other than OpPhi, need no look: the last declaration's; or that of functions, in a block
+            after an instruction other than OpPhi; otherwise None.
     """
 
     def __init__(self) -> None:
@@ -28,7 +29,7 @@ class Place:
         self.block = 0
         self._blocks = 0
         self._section = Section.CAPABILITY
-        self.phis_have_ended = False
+        self.settled: Section | None = None
 
     def enter(self, section: Section, instruction: Instruction, non_semantic: AbstractSet[int]) -> None:
         """Check that an instruction may follow the one before it.
@@ -43,9 +44,10 @@ class Place:
         """
         op = instruction.op
         if section is Section.FUNCTION and self.block:
-            if op is Op.Phi and self.phis_have_ended:
+            if op is Op.Phi and self.settled:
                 raise refused(instruction, "follows instructions of its block that are not OpPhi")
-            self.phis_have_ended = self.phis_have_ended or op not in (Op.Phi, Op.Label)
+            if op not in (Op.Phi, Op.Label):
+                self.settled = section
         elif section is Section.ANYWHERE:
             is_free = op in _NOWHERE or (op in EXTENDED and not non_semantic.isdisjoint(instruction.operands[2:3]))
             if not is_free and not self.block and self._section is Section.FUNCTION:
@@ -63,6 +65,7 @@ class Place:
         if section < self._section:
             raise refused(instruction, "is after instructions that it must precede")
         self._section = section
+        self.settled = None if section is Section.FUNCTION else section
 
     def move(self, instruction: Instruction, ids: Sequence[int], homes: Mapping[int, int]) -> None:
         """Follow a structural instruction: note where functions and blocks begin and end, and where control goes.
@@ -104,7 +107,7 @@ class Place:
             raise refused(instruction, "begins before the previous block has ended")
         self._blocks += 1
         self.block = self._blocks
-        self.phis_have_ended = False
+        self.settled = None
         function.begin(instruction.operands[0], self.block)
 
     def _end_function(self, function: Flow, instruction: Instruction, homes: Mapping[int, int]) -> None:
@@ -123,4 +126,4 @@ class Place:
         function.leads(self.block, labels, instruction, ends)
         if ends:
             self.block = 0
-            self.phis_have_ended = False
+            self.settled = None

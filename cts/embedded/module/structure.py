@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from cts.embedded.module.flow import refused
 from cts.embedded.module.forms import ANY, Form, form_of, ids_of
 from cts.embedded.module.place import Place
-from cts.embedded.module.references import EXTENDED, LENGTHS, NON_SEMANTIC, Section
+from cts.embedded.module.references import EXTENDED, LENGTHS, NON_SEMANTIC
 from generators.spirv.enumerants import Op
 from generators.spirv.operands import LiteralWidths
 from generators.spirv.reader import Instruction, NotSpirv, read_string
@@ -29,12 +29,12 @@ def check_structure(instructions: Sequence[Instruction], bound: int) -> None:
     """
     place = Place()
     declared = _Declared(bound, place)
-    kinds, in_function = declared.kinds, Section.FUNCTION
+    kinds = declared.kinds
     for instruction in instructions:
-        # Most instructions are inside of blocks: do without calls what they need.
+        # A module has hundreds of instructions: do without calls what most of them need.
         op, words, _ = instruction
         form = form_of(op)
-        if not place.phis_have_ended or form.section is not in_function or op is Op.Phi:
+        if form.section is not place.settled or op is Op.Phi:
             place.enter(form.section, instruction, declared.non_semantic)
         has_single_words = form.least <= len(words) <= form.most
         ids = words[form.first : form.last] if has_single_words else ids_of(instruction, form, declared.widths)

@@ -132,7 +132,7 @@ def next_night(archive: Path, directory: Path) -> None:
         ).fetchall()[0]
     published = Path("reports/published", PUBLISHED[0])
     meta = json.loads((published / "meta.json").read_text(encoding="utf-8"))
-    meta |= {"started": started.replace("02:00:00", "12:00:00"), "device": {**meta["device"], "name": device}}
+    meta |= {"started": f"{started[:10]}T{time.strftime('%H:%M:%S')}Z", "device": {**meta["device"], "name": device}}
     (directory / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
     with gzip.open(published / "results.jsonl.gz", "rt", encoding="utf-8") as file:
         (directory / "results.jsonl").write_text(file.read().replace('"NVIDIA H200"', json.dumps(device)), encoding="utf-8")

@@ -62,7 +62,7 @@ def ratios(found: Results) -> str:
 def plot(found: Results) -> str:
     """Return an SVG: a bar for each checkout, its whole command in three parts, with a mark at the limit of the compiler."""
     runs = [(file, tree, one) for file, trees in found.items() for tree, one in trees.items() if _WHOLE in one]
-    bars = [(f"{tree} ({file[-6:].replace('-', ' ')})", one) for file, tree, one in runs]
+    bars = [(f"{tree} ({file})", one) for file, tree, one in runs]
     scale = (_WIDTH - _LEFT - 170) / max(one[_WHOLE] for _, one in bars)
     height = 64 + len(bars) * (_BAR + _GAP)
     lines = [

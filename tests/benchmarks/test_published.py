@@ -66,4 +66,4 @@ def test_the_plot_has_a_bar_for_each_whole_run() -> None:
     found = published.results(published.RESULTS)
     texts = ["".join(one.itertext()) for one in ElementTree.fromstring(published.plot(found)).iter("{http://www.w3.org/2000/svg}text")]
     runs = [tree for trees in found.values() for tree, one in trees.items() if "whole command, s" in one]
-    assert [text.partition(" (")[0] for text in texts if "(host" in text] == runs
+    assert [text.partition(" (")[0] for text in texts if "(nvidia" in text] == runs

@@ -17,6 +17,7 @@ from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
 from cts.embedded.diagnostics import NotValidSpirv, enumerant_text
 from cts.embedded.interface import STAGES, entry_points, read_interface
 from cts.embedded.profile import load_profile
+from cts.embedded.types.limits import Limits
 from cts.engine.plan import DEFAULT_STEP_TIMEOUT, seconds_of
 from cts.exit_codes import INVALID_MODULE
 from cts.judges import Choice, choose
@@ -33,6 +34,7 @@ from generators.spirv.enumerants import ExecutionModel
 from generators.stages import Stage
 
 _STEPS = 50_000_000
+_SECONDS = 15
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,6 +57,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "--step-timeout")
     parser.add_argument(
         "--steps", type=int, default=_STEPS, metavar="N", help=f"instructions that the embedded device may run (default: {_STEPS:,})"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=_SECONDS,
+        metavar="S",
+        help=f"processor time that a run on the embedded device may take, in seconds (default: {_SECONDS})",
     )
     add(parser, "--json")
 
@@ -141,8 +150,9 @@ def _run(options: argparse.Namespace, job: Job, choice: Choice | None, profile: 
     if options.no_examine and (choice is None or options.against):
         raise CtsError("--no-examine leaves out the embedded device, which --device embedded and --against embedded need")
     size = job.kernel.required_subgroup_size or (None if choice is None else choice.description.subgroup_size)
-    examined = None if options.no_examine else examine(job, profile, size, options.steps)
-    free = _free(options, job, profile, size, examined)
+    limits = limits_of(options.steps, options.seconds)
+    examined = None if options.no_examine else examine(job, profile, size, limits)
+    free = _free(options, job, profile, size, examined, limits)
     left = [] if choice is None else [_on_device(choice, options, job, examined)]
     found = examined is not None and examined.observations
     statements = rule_statements(find_root(Path(__file__).parent)) if found else {}
@@ -161,14 +171,16 @@ def _run(options: argparse.Namespace, job: Job, choice: Choice | None, profile: 
     return int((examined is not None and examined.is_wrong) or bool(free) or any(one.is_wrong for one in left))
 
 
-def _free(options: argparse.Namespace, job: Job, profile: str, size: int | None, examined: Examined | None) -> list[Dependence]:
+def _free(
+    options: argparse.Namespace, job: Job, profile: str, size: int | None, examined: Examined | None, limits: Limits
+) -> list[Dependence]:
     """Return the free choices on which the results depend, if they were asked for and a usual run finished."""
     if not options.freedom or examined is None or examined.left.stopped:
         return []
     description = load_profile(profile)
     if size is not None:
         description = replace(description, subgroup_size=size)
-    return list(dependences(job, description, limits_of(options.steps), examined))
+    return list(dependences(job, description, limits, examined))
 
 
 def _running(device: str) -> Choice:

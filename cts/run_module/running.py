@@ -74,19 +74,18 @@ class Examined:
         return any(one.severity in WRONG for one in self.observations) or self.left.is_wrong or bool(self.others)
 
 
-def examine(job: Job, profile: str, subgroup_size: int | None, steps: int) -> Examined:
+def examine(job: Job, profile: str, subgroup_size: int | None, limits: Limits) -> Examined:
     """Run a job on the embedded device and collect the mistakes of the module.
 
     Args:
         job: the module and its data.
         profile: the profile of the embedded device.
         subgroup_size: the subgroup size of the requested device; None for the profile's.
-        steps: see ``Limits``.
+        limits: of each run.
     """
     description = load_profile(profile)
     if subgroup_size is not None:
         description = replace(description, subgroup_size=subgroup_size)
-    limits = limits_of(steps)
     observations, left = _run(job, description, limits, "embedded")
     others: list[Left] = []
     for size in _other_sizes(job, description) if subgroup_size is None and not left.stopped else ():
@@ -100,9 +99,9 @@ def examine(job: Job, profile: str, subgroup_size: int | None, steps: int) -> Ex
     return Examined(observations, left, tuple(others))
 
 
-def limits_of(steps: int) -> Limits:
-    """Return the limits of the embedded device for a module that may run ``steps`` instructions."""
-    return Limits(steps=steps, memory=_MOST_BYTES)
+def limits_of(steps: int, seconds: float) -> Limits:
+    """Return the limits of the embedded device for a module that may run ``steps`` instructions and take ``seconds`` of processor time."""
+    return Limits(steps=steps, memory=_MOST_BYTES, seconds=seconds)
 
 
 def unknown(found: tuple[Observation, ...], known: tuple[Observation, ...]) -> tuple[Observation, ...]:

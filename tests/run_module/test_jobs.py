@@ -31,6 +31,12 @@ def test_a_module_runs_as_on_a_real_driver_and_nothing_is_wrong_with_it(job: Pat
     assert code == 0, out
 
 
+def test_a_module_that_takes_longer_than_it_may_is_stopped(capsys) -> None:
+    assert run("shaders", "attention", "--seconds", "0", "--json") == 1
+    (left,) = json.loads(capsys.readouterr().out)["runs"]
+    assert left["stopped"]
+
+
 @needs(driver_obstacle(*MATRIX2))
 @pytest.mark.parametrize("name", ["matrices", "older_votes", "references", "subgroup_sets", "unsized_descriptors"])
 def test_a_driver_leaves_what_the_embedded_device_leaves(name, monkeypatch, capsys) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from time import process_time
 from typing import Any, Protocol
 
 import numpy as np
@@ -182,7 +183,8 @@ class Machine:
         self.workgroup = (0, 0, 0)
         self.workgroups = (1, 1, 1)
         self.steps = 0
-        self._steps_limit = settings.limits.steps
+        self._limits = settings.limits
+        self._end = None if self._limits.seconds is None else process_time() + self._limits.seconds
         self._tolerated = settings.tolerated
         self._weight = 1
         self._is_quiet = False
@@ -203,6 +205,11 @@ class Machine:
         self.helpers: Mask = ~self.everyone
         self.full = True
         self.clock = Clock(self.subgroups, subgroup_size, lanes)
+
+    def _endless(self) -> DeviceTimeout:
+        steps = self.steps > self._limits.steps
+        limit = f"{self._limits.steps:,} steps" if steps else f"{self._limits.seconds:g} s of processor time"
+        return DeviceTimeout(f"the kernel did not end within {limit}", step=Step.DISPATCH, spent=False)
 
     def begin_dispatch(self) -> None:
         """Begin a dispatch, in which nothing has been accessed yet."""
@@ -326,7 +333,7 @@ class Machine:
 
         Raises:
             Violation: undefined behaviour.
-            DeviceTimeout: the function does not end within the limit of steps.
+            DeviceTimeout: the function does not end within the limits.
         """
         values = self.values
         for parameter, argument in zip(function.parameters, arguments, strict=True):
@@ -344,8 +351,8 @@ class Machine:
         block, arrivals = function.blocks[function.entry], [(0, self.mask)]
         while True:
             self.steps += block.cost * self._weight
-            if self.steps > self._steps_limit:
-                raise DeviceTimeout(f"the kernel did not end within {self._steps_limit:,} steps", step=Step.DISPATCH, spent=False)
+            if self.steps > self._limits.steps or (self._end is not None and process_time() > self._end):
+                raise self._endless()
             if block.phis:
                 self._take_phis(self, block.phis, arrivals)
             if doubtful and block.order in doubtful and self.recovery is not None:
@@ -403,7 +410,7 @@ class Machine:
 
         Raises:
             Violation: undefined behaviour.
-            DeviceTimeout: the function does not end within the limit of steps.
+            DeviceTimeout: the function does not end within the limits.
         """
         caller = self.lanes, self.everyone, self.mask, self.full, self._weight
         self.lanes, self.everyone = groups.size, np.ones(groups.size, bool)

@@ -1,4 +1,5 @@
-"""Limits how much a module may use. Memory is counted before it is allocated, steps while they run. No clock is involved."""
+"""Limits how much a module may use. Memory is counted before it is allocated, steps while they run. A verdict of the suite depends on no
+clock: only ``cts run-module`` also limits the processor time."""
 
 from __future__ import annotations
 
@@ -37,10 +38,12 @@ class Limits:
     Attributes:
         steps: for one dispatch. An instruction takes one step, and one more for each 1,024 numbers with which it computes.
         memory: bytes for all values of a module, its variables and its workgroup memory together.
+        seconds: processor time for a module; None for any time.
     """
 
     steps: int = 5_000_000
     memory: int = 1 << 28
+    seconds: float | None = None
 
 
 LIMITS = Limits()

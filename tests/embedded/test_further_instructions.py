@@ -236,8 +236,10 @@ def test_bit_fields(value, offset, count) -> None:
     assert got == [field, signed_field % 2**32, inserted % 2**32]
 
 
-def test_a_bit_field_beyond_the_word(forbidden) -> None:
-    assert forbidden(shader(LOADED + "%u = OpBitFieldUExtract %u32 %x %u32_30 %u32_3")).rule == "SPIR-V 3.42.14"
+@pytest.mark.parametrize(("offset", "count"), [(30, 3), (0xFFFFFFFF, 2), (0, 0xFFFFFFFF)])
+def test_a_bit_field_beyond_the_word(forbidden, offset, count) -> None:
+    body = f"{LOADED}%u = OpBitFieldInsert %u32 %x %x %u32_{offset} %u32_{count}"
+    assert forbidden(shader(body)).rule == "SPIR-V 3.42.14"
 
 
 BALLOTS = "%u32x4 = OpTypeVector %u32 4"

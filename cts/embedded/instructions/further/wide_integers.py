@@ -73,15 +73,20 @@ def _bit_field(kind: str) -> Handler:
         bits, mask, machine = type_.bits, type_.mask, translation.machine
         is_vector = isinstance(translation.types[words[0]], Vector)
 
-        def checked(offset: Value, count: Value) -> None:
+        def checked(offset: Value, count: Value) -> tuple[Value, Value]:
+            # The sum of two large numbers may be small again.
+            outside = (wide(offset) > bits) | (wide(count) > bits) | (wide(offset) + wide(count) > bits)
             text = f"a bit field of {{}} bits at bit {{}} does not fit into a value of {bits} bits"
-            forbid_where(machine, offset + count > bits, "SPIR-V 3.42.14", text, count, offset)
+            forbid_where(machine, outside, "SPIR-V 3.42.14", text, count, offset)
+            # Where mistakes are collected, the run goes on: with an empty field.
+            inside = ~outside if isinstance(outside, np.ndarray) else not outside
+            return wide(offset) * inside, wide(count) * inside
 
         def field_mask(count: Value) -> Value:
             return (wide(count) * 0 + 1 << wide(count)) - 1
 
         def extract(base: Value, offset: Value, count: Value) -> Value:
-            checked(offset, count)
+            offset, count = checked(offset, count)
             field = wide(base) >> wide(offset) & field_mask(count)
             if kind == "signed":
                 sign = field & (field_mask(count) + 1 >> 1)
@@ -89,7 +94,7 @@ def _bit_field(kind: str) -> Handler:
             return narrow(type_, field)
 
         def insert(base: Value, new: Value, offset: Value, count: Value) -> Value:
-            checked(offset, count)
+            offset, count = checked(offset, count)
             where = field_mask(count) << wide(offset)
             return narrow(type_, (wide(base) & (where ^ mask)) | ((wide(new) << wide(offset)) & where))
 

@@ -12,6 +12,7 @@ from cts.devices.device import UndefinedBehaviour
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.diagnostics import NotSupported, NotValidSpirv
 from cts.embedded.faults import NO_FAULTS, Faults
+from cts.embedded.observations import Observations
 from cts.embedded.profile import load_profile
 from cts.embedded.types.limits import LIMITS, Limits
 from generators.kernel import BufferSlot, Dispatch, Kernel, Outcome
@@ -31,11 +32,11 @@ def run(
     limits: Limits = LIMITS,
     faults: Faults = NO_FAULTS,
     choices: int = 0,
+    observations: Observations | None = None,
 ) -> Outcome:
     """Run ``spirv`` with subgroups of four invocations; ``output`` is the output buffer, or the number of its zero bytes."""
-    device = EmbeddedDevice(
-        replace(load_profile("universal"), subgroup_size=SUBGROUP_SIZE), mapping, strict, limits, faults, choices=choices
-    )
+    profile = replace(load_profile("universal"), subgroup_size=SUBGROUP_SIZE)
+    device = EmbeddedDevice(profile, mapping, strict, limits, faults, choices=choices, observations=observations)
     given = np.zeros(16, np.uint8) if given is None else given
     out = np.zeros(output, np.uint8) if isinstance(output, int) else output
     slots = (BufferSlot("input", given.size, False, 0), BufferSlot("output", out.size, True, 1))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cts.embedded.observations import Observations
 from tests.embedded.assembly import shader, store, words
 from tests.embedded.conftest import run
 
@@ -240,6 +241,13 @@ def test_bit_fields(value, offset, count) -> None:
 def test_a_bit_field_beyond_the_word(forbidden, offset, count) -> None:
     body = f"{LOADED}%u = OpBitFieldInsert %u32 %x %x %u32_{offset} %u32_{count}"
     assert forbidden(shader(body)).rule == "SPIR-V 3.42.14"
+
+
+def test_a_run_goes_on_after_a_bit_field_beyond_the_word() -> None:
+    body = LOADED + "%much = OpISub %u32 %u32_0 %lane\n%u = OpBitFieldInsert %u32 %x %x %lane %much\n" + store("%u")
+    observations = Observations()
+    run(shader(body), words(1, 2, 3, 4), observations=observations)
+    assert [one.rule for one in observations.all()] == ["SPIR-V 3.42.14"]
 
 
 BALLOTS = "%u32x4 = OpTypeVector %u32 4"

@@ -18,6 +18,10 @@ _FRAME = """\
 {% for extension in extensions %}
 #extension {{ extension }} : require
 {% endfor %}
+{% if "GL_QCOM_cooperative_matrix_conversion" in extensions %}
+{# Its functions on arrays need the capability of matrices, so the Vulkan memory model, which glslang takes only for matrices. #}
+#pragma use_vulkan_memory_model
+{% endif %}
 
 {% for line in inputs_and_outputs %}
 {{ line }}

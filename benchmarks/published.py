@@ -1,4 +1,4 @@
-"""What docs/performance.md and the README show of whole runs on real machines: tables, a plot, and the ratio to VK-GL-CTS.
+"""Writes what docs/performance.md and the README say about whole runs on real machines: tables, a plot, and the ratio to VK-GL-CTS.
 
 python -m benchmarks.published            writes them from benchmarks/results
 python -m benchmarks.published --check    exit status 1 if they are not up to date
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.ratios import Numbers, load, medians
+from cts.generated_files import bring_up_to_date, replaced
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -88,13 +89,6 @@ def plot(found: Results) -> str:
     return "\n".join([*lines, "</svg>", ""])
 
 
-def replaced(page: str, name: str, text: str) -> str:
-    """Return ``page`` with ``text`` between the markers of ``name``."""
-    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    before, _, rest = page.partition(begin)
-    return f"{before}{begin}\n{text}\n{end}{rest.partition(end)[2]}"
-
-
 def made(root: Path, found: Results) -> dict[Path, str]:
     """Return the files as they should be."""
     page, readme = root / "docs" / "performance.md", root / "README.md"
@@ -110,16 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.published", description="Writes what pages show of whole runs.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if something is not up to date")
     options = parser.parse_args(arguments)
-    stale = 0
-    for path, text in made(ROOT, results(RESULTS)).items():
-        if path.exists() and path.read_text(encoding="utf-8") == text:
-            continue
-        stale += 1
-        if options.check:
-            print(f"{path.name} is not up to date: run python -m benchmarks.published", file=sys.stderr)
-        else:
-            path.write_text(text, encoding="utf-8")
-    return 1 if options.check and stale else 0
+    return bring_up_to_date(made(ROOT, results(RESULTS)).items(), "python -m benchmarks.published", options.check)
 
 
 if __name__ == "__main__":

@@ -14,11 +14,12 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cts.generated_files import bring_up_to_date, replaced
 from cts.journal.journal import journal_of, read, read_meta
 from cts.verdict.verdict import CaseResult
 from generators.casebook import load_casebook
@@ -157,15 +158,6 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
 
 
-def _replaced(readme: str, name: str, table: str) -> str:
-    """Return ``readme`` with a new table between the markers of ``name``; unchanged if it has no markers."""
-    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    before, found, rest = readme.partition(begin)
-    if not found:
-        return readme
-    return f"{before}{begin}\n{table}\n{end}{rest.partition(end)[2]}"
-
-
 def updated(page: str, published: Path, checkout: Path = ROOT) -> tuple[str, Mapping[str, str]]:
     """Return ``page`` with what it shows of published runs as they are, and the pictures that it shows, by file name.
 
@@ -173,12 +165,12 @@ def updated(page: str, published: Path, checkout: Path = ROOT) -> tuple[str, Map
         CtsError: a failure that it shows is in no published run.
     """
     found = runs(published)
-    page = _replaced(page, RUNS, _table(COLUMNS, _of_runs(found)))
-    page = _replaced(page, CHIPS, _table(COLUMNS_OF_CHIPS, _of_chips(runs(published / COMPILE_ONLY))))
-    page = _replaced(page, MODELS, _table(COLUMNS, _of_runs(runs(published / EXECUTED), "../")))
+    page = replaced(page, RUNS, _table(COLUMNS, _of_runs(found)))
+    page = replaced(page, CHIPS, _table(COLUMNS_OF_CHIPS, _of_chips(runs(published / COMPILE_ONLY))))
+    page = replaced(page, MODELS, _table(COLUMNS, _of_runs(runs(published / EXECUTED), "../")))
     if SPECIFICATIONS in page:
         columns = ("specification", "requirements", *(run.title for run in found))
-        page = _replaced(page, SPECIFICATIONS, _table(columns, _of_specifications(found, checkout)))
+        page = replaced(page, SPECIFICATIONS, _table(columns, _of_specifications(found, checkout)))
     pictures: dict[str, str] = {}
 
     def shown(match: re.Match[str]) -> str:
@@ -202,18 +194,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m reports.readme_table", description="Writes what pages show of published runs.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if something is not up to date")
     options = parser.parse_args(arguments)
-    stale = 0
+    return bring_up_to_date(_made(), "python -m reports.readme_table", options.check)
+
+
+def _made() -> Iterator[tuple[Path, str]]:
+    """Yield each page and picture, and its contents."""
     for path in PAGES:
         text, pictures = updated(path.read_text(encoding="utf-8"), ROOT / "reports" / "published")
-        for target, content in {path: text, **{path.parent / name: picture for name, picture in pictures.items()}}.items():
-            if target.exists() and target.read_text(encoding="utf-8") == content:
-                continue
-            stale += 1
-            if options.check:
-                print(f"{target.name} is not up to date: run python -m reports.readme_table", file=sys.stderr)
-            else:
-                target.write_text(content, encoding="utf-8")
-    return 1 if options.check and stale else 0
+        yield path, text
+        yield from ((path.parent / name, picture) for name, picture in pictures.items())
 
 
 if __name__ == "__main__":

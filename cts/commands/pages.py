@@ -12,7 +12,7 @@ from cts.commands.context import casebook, checkout, root
 from cts.commands.glsl_facts import FILE, current, text
 from cts.commands.options import add
 from cts.commands.tables import remade
-from cts.journal.atomic import write_text
+from cts.generated_files import bring_up_to_date
 from cts.pictures.picture import picture_of_case, shown_pictures
 from generators.casebook import Casebook, find_case
 
@@ -30,16 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write or check the pages."""
     folder = root(options) if options.check else checkout(options)
-    book, stale = casebook(options), 0
-    for target, after in _made(folder, book, options.anew):
-        if target.exists() and target.read_text(encoding="utf-8") == after:
-            continue
-        stale += 1
-        print(f"{target.name}: {'stale; run cts pages' if options.check else 'written'}")
-        if not options.check:
-            target.parent.mkdir(exist_ok=True)
-            write_text(target, after)
-    return 1 if options.check and stale else 0
+    return bring_up_to_date(_made(folder, casebook(options), options.anew), "cts pages", options.check)
 
 
 def _made(folder: Path, book: Casebook, anew: bool) -> Iterator[tuple[Path, str]]:

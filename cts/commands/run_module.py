@@ -17,7 +17,6 @@ from cts.devices.spec import DEFAULT_PROFILE, EMBEDDED, DeviceSpec
 from cts.embedded.diagnostics import NotValidSpirv, enumerant_text
 from cts.embedded.interface import STAGES, entry_points, read_interface
 from cts.embedded.profile import load_profile
-from cts.embedded.types.limits import Limits
 from cts.engine.plan import DEFAULT_STEP_TIMEOUT, seconds_of
 from cts.exit_codes import INVALID_MODULE
 from cts.judges import Choice, choose
@@ -151,8 +150,13 @@ def _run(options: argparse.Namespace, job: Job, choice: Choice | None, profile: 
         raise CtsError("--no-examine leaves out the embedded device, which --device embedded and --against embedded need")
     size = job.kernel.required_subgroup_size or (None if choice is None else choice.description.subgroup_size)
     limits = limits_of(options.steps, options.seconds)
-    examined = None if options.no_examine else examine(job, profile, size, limits)
-    free = _free(options, job, profile, size, examined, limits)
+    description = load_profile(profile)
+    if size is not None:
+        description = replace(description, subgroup_size=size)
+    examined = None if options.no_examine else examine(job, description, limits, tries_sizes=size is None)
+    free: list[Dependence] = []
+    if options.freedom and examined is not None and not examined.left.stopped:
+        free = list(dependences(job, description, limits, examined))
     left = [] if choice is None else [_on_device(choice, options, job, examined)]
     found = examined is not None and examined.observations
     statements = rule_statements(find_root(Path(__file__).parent)) if found else {}
@@ -169,18 +173,6 @@ def _run(options: argparse.Namespace, job: Job, choice: Choice | None, profile: 
             for line in left_lines(one):
                 print(line)
     return int((examined is not None and examined.is_wrong) or bool(free) or any(one.is_wrong for one in left))
-
-
-def _free(
-    options: argparse.Namespace, job: Job, profile: str, size: int | None, examined: Examined | None, limits: Limits
-) -> list[Dependence]:
-    """Return the free choices on which the results depend, if they were asked for and a usual run finished."""
-    if not options.freedom or examined is None or examined.left.stopped:
-        return []
-    description = load_profile(profile)
-    if size is not None:
-        description = replace(description, subgroup_size=size)
-    return list(dependences(job, description, limits, examined))
 
 
 def _running(device: str) -> Choice:

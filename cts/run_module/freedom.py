@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,11 @@ _MOST_STEPS = 2_000_000
 
 _Place = tuple[tuple[int, int, int], int]
 """A workgroup, and how many instructions it has executed."""
+
+_Halts = Callable[[_Place, int], bool]
+"""Takes a place and the digest of the result there. Tells whether the run ends there."""
+
+_USUAL = Way("", "")
 
 
 @dataclass(frozen=True)
@@ -80,13 +86,17 @@ def dependences(job: Job, profile: Profile, limits: Limits, usual: Examined) -> 
         usual: the findings of the usual run, which finished.
     """
     found: set[str] = set()
+    follow = partial(_followed, job, profile, limits)
+    # Many modules depend on nothing, and then no run is followed.
+    digests = cache(lambda: follow(_USUAL, lambda _, __: False).digests)
     for way in WAYS:
         if way.freedom not in found and (one := _tried(job, profile, limits, way, usual)) is not None:
             found.add(way.freedom)
-            yield one
+            yield replace(one, parting=_parting(job, way, digests(), follow))
 
 
 def _tried(job: Job, profile: Profile, limits: Limits, way: Way, usual: Examined) -> Dependence | None:
+    """Run a job in another way. Return what differs, without the place where the runs part; None if nothing does."""
     observations = Observations()
     device = EmbeddedDevice(profile, way.mapping, limits=limits, faults=way.faults(), observations=observations)
     tolerated = replace(job, tolerances=_tolerances(job, usual.left)) if way.rounds else job
@@ -94,7 +104,7 @@ def _tried(job: Job, profile: Profile, limits: Limits, way: Way, usual: Examined
     new = unknown(observations.all(), usual.observations)
     if not (left.stopped or new or left.against):
         return None
-    return Dependence(way, left.against, new, left.stopped, _parting(job, profile, limits, way))
+    return Dependence(way, left.against, new, left.stopped)
 
 
 def _tolerances(job: Job, usual: Left) -> Mapping[str, Tolerance]:
@@ -122,7 +132,7 @@ class _Follower:
         value, mask, index, translation: the result there, the invocations that executed the instruction, its number, and its module.
     """
 
-    def __init__(self, halts: Callable[[_Place, int], bool]) -> None:
+    def __init__(self, halts: _Halts) -> None:
         self.digests: dict[tuple[int, int, int], list[int]] = {}
         self.at: _Place | None = None
         self.value: Value = None
@@ -180,25 +190,33 @@ def _digest(value: Value, mask: np.ndarray) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _parting(job: Job, profile: Profile, limits: Limits, way: Way) -> Parting | None:
-    """Run a job in the usual way and in another one, and find the first instruction whose result differs."""
-    first = _followed(job, profile, limits, Way("", ""), lambda _, __: False)
+def _parting(
+    job: Job, way: Way, digests: Mapping[tuple[int, int, int], Sequence[int]], follow: Callable[[Way, _Halts], _Follower]
+) -> Parting | None:
+    """Find the first instruction whose result differs in another way.
+
+    Args:
+        job: the job.
+        way: the other way.
+        digests: of the usual run, as in _Follower.
+        follow: runs the job in a way until ``halts`` is true.
+    """
 
     def differs(place: _Place, digest: int) -> bool:
         workgroup, number = place
-        usual = first.digests.get(workgroup, [])
+        usual = digests.get(workgroup, ())
         return number < len(usual) and usual[number] != digest
 
-    other = _followed(job, profile, limits, way, differs)
+    other = follow(way, differs)
     if other.at is None or other.translation is None:
         return None
-    usual = _followed(job, profile, limits, Way("", ""), lambda place, _: place == other.at)
+    usual = follow(_USUAL, lambda place, _: place == other.at)
     lane, one, two = _unequal(usual.value, other.value, usual.mask)
     source = source_line(other.translation, other.index)
     return Parting(instruction_text(job.kernel.spirv, other.index), source, other.at[0], lane, one, two)
 
 
-def _followed(job: Job, profile: Profile, limits: Limits, way: Way, halts: Callable[[_Place, int], bool]) -> _Follower:
+def _followed(job: Job, profile: Profile, limits: Limits, way: Way, halts: _Halts) -> _Follower:
     follower = _Follower(halts)
     faults = follower.faults(way.faults())
     device = EmbeddedDevice(profile, way.mapping, limits=limits, faults=faults, observations=Observations())

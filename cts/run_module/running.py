@@ -10,20 +10,18 @@ import numpy as np
 from cts.devices.device import Device, DeviceFailure, UndefinedBehaviour
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.observations import Observation, Observations, Severity
-from cts.embedded.profile import Profile, load_profile
+from cts.embedded.profile import Profile
 from cts.embedded.types.limits import Limits
 from cts.run_module.comparing import Difference, compare
 from cts.run_module.job import Expectation, Job
 from cts.run_module.placing import lacking, place, taken_out
+from cts.run_module.values import MOST_BYTES
 from generators.errors import GeneratorError
 from generators.spirv.enumerants import Capability, Op
 from generators.spirv.reader import read_instructions
 
 WRONG = frozenset({Severity.UNDEFINED, Severity.RULE})
 """Severities that count as mistakes of the module."""
-
-_MOST_BYTES = 1 << 30
-"""The most bytes that the values of a module may take on the embedded device."""
 
 
 @dataclass(frozen=True)
@@ -74,22 +72,19 @@ class Examined:
         return any(one.severity in WRONG for one in self.observations) or self.left.is_wrong or bool(self.others)
 
 
-def examine(job: Job, profile: str, subgroup_size: int | None, limits: Limits) -> Examined:
+def examine(job: Job, profile: Profile, limits: Limits, tries_sizes: bool) -> Examined:
     """Run a job on the embedded device and collect the mistakes of the module.
 
     Args:
         job: the module and its data.
-        profile: the profile of the embedded device.
-        subgroup_size: the subgroup size of the requested device; None for the profile's.
+        profile: the embedded device's.
         limits: of each run.
+        tries_sizes: whether to run it also with the other subgroup sizes of the profile.
     """
-    description = load_profile(profile)
-    if subgroup_size is not None:
-        description = replace(description, subgroup_size=subgroup_size)
-    observations, left = _run(job, description, limits, "embedded")
+    observations, left = _run(job, profile, limits, "embedded")
     others: list[Left] = []
-    for size in _other_sizes(job, description) if subgroup_size is None and not left.stopped else ():
-        found, other = _run(job, replace(description, subgroup_size=size), limits, f"embedded, subgroups of {size}")
+    for size in _other_sizes(job, profile) if tries_sizes and not left.stopped else ():
+        found, other = _run(job, replace(profile, subgroup_size=size), limits, f"embedded, subgroups of {size}")
         if any(one.rule in _OF_SIZES for one in found):
             continue
         new = unknown(found, observations)
@@ -101,7 +96,7 @@ def examine(job: Job, profile: str, subgroup_size: int | None, limits: Limits) -
 
 def limits_of(steps: int, seconds: float) -> Limits:
     """Return the limits of the embedded device for a module that may run ``steps`` instructions and take ``seconds`` of processor time."""
-    return Limits(steps=steps, memory=_MOST_BYTES, seconds=seconds)
+    return Limits(steps=steps, memory=MOST_BYTES, seconds=seconds)
 
 
 def unknown(found: tuple[Observation, ...], known: tuple[Observation, ...]) -> tuple[Observation, ...]:

@@ -13,6 +13,8 @@ from generators.errors import CtsError
 from generators.types import SCALAR_TYPES, ComponentType
 
 MOST_BYTES = 1 << 30
+"""The most bytes of a buffer, a matrix or a file of a job, and of all values of its module on the embedded device."""
+
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Figure = int | float

@@ -1,7 +1,7 @@
 """The cost of an archive of a year of nights: ``python -m benchmarks.archive DIR`` makes one in DIR, and prints sizes, times and memory.
 
-20 devices run each night. Their runs are those of four published runs with seeded changes: regressions that are mended later or never,
-flaky cases, cases that become slower, new drivers every 60 days.
+20 devices run each night. Each run is one of four published runs with seeded changes: regressions, some of which are mended later; flaky
+cases; cases that become slower; a new driver every 60 days.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CREATE OR REPLACE TEMP TABLE events AS SELECT *,
     (hash(case_id, $seed, 'begin') % 365)::INTEGER AS begin, (hash(case_id, $seed, 'length') % 400)::INTEGER AS length
 FROM (SELECT *, CASE verdict WHEN 'pass' THEN hash(case_id, $seed) % 10000 ELSE 10000 END AS chance FROM base)
 """
-"""Of 10,000 passing cases 100 break at some night, 20 are flaky and 10 become slower."""
+"""Of 10,000 passing cases, 100 break one night, 20 are flaky and 10 become slower."""
 
 NOISE = "(0.8 + 0.4 * (hash(case_id, one.run) % 1000) / 1000)"
 
@@ -81,7 +81,7 @@ def make(archive: Path, devices: int, days: int) -> None:
                 row: dict[str, Any] = {**run.facts, "run": 1000 * number + day, "same": f"{number}-{day}", "day": day}
                 row |= {"device": device, "driver": f"{run.facts['driver']}.{day // DAYS_OF_A_DRIVER}", "month": started[:7]}
                 row |= {"started": started, "finished": started, "seconds": 600.0, "command": "cts run", "notes": []}
-                row |= {"folder": f"/farm/{number}/{started[:10]}"}
+                row |= {"folder": f"farm/{number}/{started[:10]}"}
                 row |= {"verdicts": {str(verdict): count for verdict, count in run.verdicts.items()}}
                 nights.setdefault(started[:7], []).append(row)
             for month, those in nights.items():

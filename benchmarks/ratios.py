@@ -2,9 +2,9 @@
 
     python -m benchmarks.ratios FILE.json [FILE.json ...] [--worse PERCENT]
 
-Prints for each number the median of each checkout, and its ratio to the first one. Exit code 1: a number of the last checkout is worse
-than that of the first by more than --worse (10 percent); sums of steps do not count, because they only explain other numbers. Exit code 2:
-the first and the last checkout have no number in common.
+Prints for each number the median of each checkout, and its ratio to the first one. Exit code 1: a number got worse from
+the first checkout to the last by more than --worse (10 percent); sums of steps do not count, because they only explain other numbers. Exit
+code 2: the first and the last checkout have no number in common.
 """
 
 from __future__ import annotations

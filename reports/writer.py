@@ -94,7 +94,7 @@ def write(
 
     Raises:
         JournalError: a journal cannot be read.
-        HistoryError, ArchiveError: the history cannot be read.
+        SelectionError, ArchiveError, JournalError: the history cannot be read.
         ReportError: the directory cannot be written.
     """
     # First what needs no results: while the journal grows, there is time.

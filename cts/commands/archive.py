@@ -1,6 +1,6 @@
 """Keeps the runs of a farm as Parquet files, which 'cts history' and other programs query. docs/archive.md describes them.
 
-'cts archive add DIR... --to ARCHIVE' adds report directories, and 'cts archive import FOLDER --to ARCHIVE' adds all those of a folder.
+'cts archive add DIR... --to ARCHIVE' adds report directories, and 'cts archive import FOLDER --to ARCHIVE' adds every one in a folder.
 Runs that the archive already has change nothing, so both may be repeated, also after they were interrupted. 'cts archive sql ARCHIVE QUERY'
 shows the rows of a query.
 

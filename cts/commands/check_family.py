@@ -36,7 +36,7 @@ _PROGRAMS: Mapping[str, Callable[[], str | None]] = MappingProxyType(
     {"spirv-val": partial(shutil.which, "spirv-val"), "glslang": find_glslang}
 )
 _SHOWN = 12
-"""How many lines of a check's output are shown."""
+"""The most lines of a check's output to show."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Pinned facts of GLSL: which cases of each family it cannot express, and why.
 
-Finding them prints every program of the nightly tier. ``golden/glsl.tsv`` keeps them with a digest of what they follow from: the pinned
-cases of the family, with the digests of their modules, and the sources that print programs. Only facts with another digest are found anew.
+To find them, every program of the nightly tier is printed. ``golden/glsl.tsv`` keeps them with a digest of the family's pinned cases and of
+the sources that print programs. They are found again only when that digest changes.
 """
 
 from __future__ import annotations

@@ -371,7 +371,7 @@ def _failures(runs: Sequence[_Read]) -> dict[str, Any]:
     }
 
 
-def _texts(every: Sequence[tuple[str, Outline]], text: Callable[[Outline], str]) -> Any:
+def _texts(every: Sequence[tuple[int, Outline]], text: Callable[[Outline], str]) -> Any:
     return np.array([text(outline) for _, outline in every], dtype=object)
 
 

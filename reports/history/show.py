@@ -40,7 +40,7 @@ def show_history(
         listed: number of cases of each kind that the text names.
 
     Raises:
-        HistoryError, SelectionError: there is nothing to show.
+        SelectionError: no run, or too much, is selected.
         ArchiveError: the archive cannot be read, or DuckDB is not installed.
         JournalError: a journal cannot be read.
         CtsError: the page cannot be written.

@@ -107,7 +107,7 @@ def _load(connection: DuckDBPyConnection, outlines: Any) -> None:
 
 def _month(connection: DuckDBPyConnection, archive: Path, partition: Partition, rows: list[dict[str, Any]]) -> None:
     """Write the files of a partition."""
-    nights = {"run": np.array([row["run"] for row in rows], dtype=object), "day": np.array([row["day"] for row in rows], dtype=np.int32)}
+    nights = {name: np.array([row[name] for row in rows], dtype=np.int64) for name in ("run", "day")}
     connection.register("month", nights)
     adding.replace(connection, archive / partition_path(OUTCOMES, partition), OUTCOME_ROWS)
     outcomes = f"read_parquet({quoted(str(archive / partition_path(OUTCOMES, partition)))}, hive_partitioning = false)"

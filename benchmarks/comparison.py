@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from reports.comparison import compare
+from reports.comparison.compare import compare
 
 FAMILIES = 60
 STEPS = {"emit": 0.002, "inputs": 0.001, "expect": 0.002, "device": 0.05, "pipeline": 0.04, "dispatch": 0.001, "compare": 0.001}

@@ -6,11 +6,13 @@ import argparse
 import json
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cts.checkout import INSTALLED, checked_root, find_root
-from generators.casebook import Casebook, load_casebook
 from generators.errors import CtsError
+
+if TYPE_CHECKING:
+    from generators.casebook import Casebook
 
 
 def root(options: argparse.Namespace) -> Path:
@@ -37,6 +39,8 @@ def checkout(options: argparse.Namespace) -> Path:
 
 def casebook(options: argparse.Namespace, only: Collection[str] | None = None) -> Casebook:
     """Return the checkout's casebook, with the families named in ``only`` or with all."""
+    from generators.casebook import load_casebook
+
     return load_casebook(root(options), only)
 
 

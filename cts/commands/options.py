@@ -6,15 +6,17 @@ import argparse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cts.commands.context import casebook, root
 from cts.engine.keyword_expression import KeywordExpression, parse_expression
 from cts.exit_codes import NOTHING_TESTED
 from cts.output import complain
-from generators.casebook import Case, Casebook, Family, Tier, expand
 from generators.errors import CtsError
 from generators.suggestion import FAMILIES, suggestion
+
+if TYPE_CHECKING:
+    from generators.casebook import Case, Casebook, Family, Tier
 
 SHARED: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -70,6 +72,8 @@ def tier_of(options: argparse.Namespace) -> Tier:
     Raises:
         CtsError: it is unknown.
     """
+    from generators.casebook.tiers import Tier
+
     try:
         return Tier(options.tier)
     except ValueError:
@@ -114,6 +118,8 @@ def selected_cases(options: argparse.Namespace) -> Iterator[tuple[Family, list[C
     Raises:
         CtsError: a family or the tier is unknown, or ``-k`` is malformed.
     """
+    from generators.casebook import expand
+
     tier, expression = tier_of(options), expression_of(options)
     return ((family, list(filter(expression.selects, expand(family, tier)))) for family in selected_families(options))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
-from generators.casebook import Case, Family, Parameter
+if TYPE_CHECKING:
+    from generators.casebook import Case, Family, Parameter
 
 
 def has_word(case: Case, word: str, id_: str) -> bool:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from cts.engine.case_words import has_default, has_word
-from cts.engine.selection import Selection
-from generators.casebook import Case, Family
 from generators.errors import CtsError
+
+if TYPE_CHECKING:
+    from cts.engine.selection import Selection
+    from generators.casebook import Case, Family
 
 _TOKEN = re.compile(r"[ \t]*(?P<token>[()]|(?:\w|[:+\-.\[\]\\/])+)")
 _OPERATORS = ("and", "or", "not", "(", ")")

@@ -6,16 +6,18 @@ import os
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from cts.engine.keyword_expression import KeywordExpression
-from cts.journal.journal import Opener, opened
-from generators.casebook import Casebook
+
+if TYPE_CHECKING:
+    from cts.journal.journal import Opener
+    from generators.casebook import Casebook
 
 REGISTERED = {
     "write": "reports:write",
     "text": "reports.text:text",
-    "compare": "reports.comparison:compare",
+    "compare": "reports.comparison.compare:compare",
     "history": "reports.history.show:show_history",
     "add": "reports.archive.adding:add",
     "journals_in": "reports.archive.adding:journals_in",
@@ -34,7 +36,7 @@ class ReportWriter(Protocol):
         history: str | None = None,
         casebook: Casebook | None = None,
         processes: int = 1,
-        opened: Opener = opened,
+        opened: Opener = ...,
         every_case: bool | None = None,
     ) -> Sequence[str]: ...
 
@@ -44,7 +46,7 @@ ReportText = Callable[[Path], str]
 
 
 class Compared(Protocol):
-    """The result of a comparison of runs: reports.comparison.Compared."""
+    """The result of a comparison of runs: reports.comparison.compare.Compared."""
 
     @property
     def text(self) -> str: ...
@@ -63,7 +65,7 @@ class Compared(Protocol):
 
 
 class Comparer(Protocol):
-    """Compares runs with the first of them: reports.comparison.compare."""
+    """Compares runs with the first of them: reports.comparison.compare.compare."""
 
     def __call__(
         self, journals: Sequence[Path], renames: Mapping[str, str], *, html: Path | None, common: bool, listed: int

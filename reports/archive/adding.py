@@ -25,7 +25,7 @@ import numpy as np
 from cts.journal.atomic import write_text
 from cts.journal.journal import META, PACKED, RESULTS, JournalError, lines, read_meta
 from cts.journal.outline import Outline
-from reports.archive.engine import ArchiveError, connected, quoted
+from reports.archive.engine import ArchiveError, check_schema, connected, quoted
 from reports.archive.schema import FAILURES, KEYS, MARK, OUTCOMES, ROWS, RUN_COLUMNS, RUNS, SCHEMA, Partition, partition_path
 from reports.comparison.runs import read_run
 from reports.verdicts import PAGED
@@ -216,20 +216,6 @@ def begin(connection: DuckDBPyConnection, archive: Path) -> None:
         raise ArchiveError(f"{archive} is no archive and holds {others[0]}: name an archive, or a new folder")
     write_runs(connection, archive, [])
     write_text(mark, json.dumps({"schema": SCHEMA}) + "\n")
-
-
-def check_schema(archive: Path) -> None:
-    """Check that this version of the suite knows the files of an archive.
-
-    Raises:
-        ArchiveError: it does not.
-    """
-    try:
-        schema = json.loads((archive / MARK).read_text(encoding="utf-8"))["schema"]
-    except (ValueError, LookupError, TypeError) as error:
-        raise ArchiveError(f"{archive / MARK} is damaged: it must be {json.dumps({'schema': SCHEMA})}") from error
-    if schema != SCHEMA:
-        raise ArchiveError(f"{archive} has schema {schema!r}, and this version of the suite reads schema {SCHEMA}: use a later version")
 
 
 def _known(connection: DuckDBPyConnection, archive: Path) -> list[dict[str, Any]]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from generators.errors import CtsError
-from reports.archive.schema import FAILURES, OUTCOMES, RUNS, Partition, partition_path, views
+from reports.archive.schema import FAILURES, MARK, OUTCOMES, RUNS, SCHEMA, Partition, partition_path, views
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -62,6 +64,20 @@ def opened(archive: str, partitions: Iterable[Partition] | None = None) -> Itera
         connection.execute(f"CREATE VIEW runs AS SELECT * FROM read_parquet({quoted(f'{archive}/{RUNS}')})")
         show(connection, archive, partitions)
         yield connection
+
+
+def check_schema(archive: Path) -> None:
+    """Check that this version of the suite knows the files of an archive.
+
+    Raises:
+        ArchiveError: it does not.
+    """
+    try:
+        schema = json.loads((archive / MARK).read_text(encoding="utf-8"))["schema"]
+    except (ValueError, LookupError, TypeError) as error:
+        raise ArchiveError(f"{archive / MARK} is damaged: it must be {json.dumps({'schema': SCHEMA})}") from error
+    if schema != SCHEMA:
+        raise ArchiveError(f"{archive} has schema {schema!r}, and this version of the suite reads schema {SCHEMA}: use a later version")
 
 
 def query(archive: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:

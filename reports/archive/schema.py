@@ -12,8 +12,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import quote
 
-from reports.comparison.runs import COMPARED
-
 SCHEMA = 1
 """Version of the files."""
 
@@ -22,12 +20,15 @@ RUNS = "runs.parquet"
 OUTCOMES = "outcomes"
 FAILURES = "failures"
 
+FACTS = ("device", "driver", "front_end", "tier", "suite_version", "validation", "known_failures", "started")
+"""The facts of a run (reports.facts.FACTS) that the archive keeps."""
+
 RUN_COLUMNS = MappingProxyType(
     {
         "run": "BIGINT",
         "same": "VARCHAR",
         "month": "VARCHAR",
-        **dict.fromkeys(COMPARED, "VARCHAR"),
+        **dict.fromkeys(FACTS, "VARCHAR"),
         "finished": "VARCHAR",
         "seconds": "DOUBLE",
         "command": "VARCHAR",

@@ -13,11 +13,11 @@ from cts.journal import journal
 from cts.journal.journal import Fault
 from cts.journal.outline import Outline, read_outlines
 from cts.journal.run_record import RunRecord
-from cts.printable import printable_line
 from cts.verdict.verdict import Verdict
 from generators.casebook.ids import stated_labels
 from reports.facts import FACTS, facts
 from reports.journals import FaultCount
+from reports.run_names import run_names
 from reports.verdicts import SEVERITY, WORDING
 
 COMPARED = tuple(key for key in FACTS if key != "command")
@@ -29,7 +29,7 @@ class ComparedRun:
     """The parts of a run that a comparison uses.
 
     Attributes:
-        name: the shortest part of its path that no other run of the comparison has.
+        name: its name among the runs of the comparison (reports.run_names).
         path: the path of its journal.
         facts: facts by the keys of COMPARED; unknown facts are empty.
         cases: outlines by id. If there are several attempts at a case, the worst verdict and the shortest time count.
@@ -62,20 +62,8 @@ def read_runs(journals: Sequence[Path], renames: Mapping[str, str]) -> tuple[Com
         JournalError: a journal cannot be read.
     """
     paths = [journal.journal_of(path) if path.is_dir() else path for path in journals]
-    return tuple(read_run(name, path, renames) for name, path in zip(names(paths), paths, strict=True))
-
-
-def names(journals: Sequence[Path]) -> list[str]:
-    """Return names of runs by the paths of their journals, without control characters.
-
-    A run's name is its folder, with as many parent folders as distinguish the runs, or a number.
-    """
-    folders = [tuple(map(printable_line, path.absolute().parent.parts)) for path in journals]
-    for length in range(1, max(map(len, folders)) + 1):
-        found = ["/".join(parts[-length:]) for parts in folders]
-        if len(set(found)) == len(found):
-            return found
-    return [f"{parts[-1]} ({number})" for number, parts in enumerate(folders, 1)]
+    names = run_names([str(path.absolute().parent) for path in paths])
+    return tuple(read_run(name, path, renames) for name, path in zip(names, paths, strict=True))
 
 
 def read_run(name: str, path: Path, renames: Mapping[str, str]) -> ComparedRun:

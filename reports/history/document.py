@@ -31,7 +31,7 @@ def _group(group: Group, grown: Sequence[Growth], selection: Selection) -> dict[
         "front_end": group.front_end,
         "cases": group.judged,
         "runs": [
-            {"run": run.id, "name": run.name, "folder": str(run.folder), **run.facts, "verdicts": run.verdicts, "notes": run.notes}
+            {"run": run.id, "name": run.name, "folder": run.folder, **run.facts, "verdicts": run.verdicts, "notes": run.notes}
             for run in group.runs
         ],
         "bad_now": [

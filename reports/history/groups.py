@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress, groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,8 +16,8 @@ from cts.engine.keyword_expression import KeywordExpression, parse_expression
 from cts.verdict.verdict import Verdict
 from generators.errors import CtsError
 from reports.archive.engine import opened, quoted, show
-from reports.archive.schema import Partition
-from reports.comparison.runs import COMPARED, names
+from reports.archive.schema import FACTS, Partition
+from reports.run_names import run_names
 from reports.verdicts import WORDING
 
 if TYPE_CHECKING:
@@ -46,26 +46,32 @@ class PastRun:
 
     Attributes:
         id: its id in the archive.
-        name: as in reports.comparison.runs.names.
-        folder: its report directory when it was added.
+        name: as in reports.run_names.
+        folder: the path of its report directory when it was added.
         month: the month of its start; empty if that is not known.
-        facts: facts by the keys of reports.comparison.runs.COMPARED.
-        verdicts: the verdicts of all its cases, worst first.
+        facts: facts by the keys of reports.archive.schema.FACTS.
         notes: why cases may be missing.
+        counted: JSON of its verdicts with their numbers of cases. Few runs of many are shown, and reading it takes long.
     """
 
     id: int
     name: str
-    folder: Path
+    folder: str
     month: str
     facts: Mapping[str, str]
-    verdicts: Mapping[Verdict, int]
     notes: tuple[str, ...]
+    counted: str
 
     @property
     def key(self) -> tuple[str, str]:
         """Device and front end."""
         return self.facts["device"], self.facts["front_end"]
+
+    @cached_property
+    def verdicts(self) -> Mapping[Verdict, int]:
+        """The verdicts of all its cases, worst first."""
+        counted = json.loads(self.counted)
+        return {verdict: counted[verdict] for verdict in WORDING if verdict in counted}
 
     @property
     def partition(self) -> Partition:
@@ -202,13 +208,12 @@ def read_groups(archive: str, selection: Selection) -> Iterator[Group]:
 
 def _runs(connection: DuckDBPyConnection, selection: Selection) -> list[PastRun]:
     """Return the selected runs by device and front end, oldest first."""
-    columns = ["run", "folder", "month", "notes", "verdicts", *COMPARED]
+    columns = ["run", "folder", "month", "notes", "to_json(verdicts)", *FACTS]
     rows = connection.execute(f"SELECT {', '.join(columns)} FROM runs ORDER BY folder, run").fetchall()
-    named = names([Path(row[1]) / "journal" for row in rows]) if rows else []
+    named = run_names([row[1] for row in rows])
     found = []
-    for name, (id_, folder, month, notes, verdicts, *facts) in zip(named, rows, strict=True):
-        counted = {verdict: verdicts[verdict] for verdict in WORDING if verdict in verdicts}
-        found.append(PastRun(id_, name, Path(folder), month, dict(zip(COMPARED, facts, strict=True)), counted, tuple(notes)))
+    for name, (id_, folder, month, notes, counted, *facts) in zip(named, rows, strict=True):
+        found.append(PastRun(id_, name, folder, month, dict(zip(FACTS, facts, strict=True)), tuple(notes), counted))
     found.sort(key=lambda run: (*run.key, run.facts["started"], run.name))
     wanted = [run for run in found if selection.device.lower() in run.facts["device"].lower() and run.facts["started"] >= selection.since]
     if not wanted:

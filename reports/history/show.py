@@ -12,7 +12,6 @@ from generators.errors import CtsError
 from reports.history.document import document
 from reports.history.findings import growing
 from reports.history.groups import Selection, read_groups
-from reports.history.page import history_page
 from reports.history.source import opened_source
 from reports.history.text import text
 
@@ -54,6 +53,8 @@ def show_history(
             raise CtsError(f"no selected run judged {case}: quote the id for the shell, or search for parts of it with -k")
         growths = [[] if case else growing(archive, group, selection.condition) for group in groups]
     if html is not None:
+        from reports.history.page import history_page
+
         try:
             write_text(html, history_page(groups, html.parent, growths))
         except OSError as error:

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from cts.journal.journal import JournalError
-from reports.archive.adding import add, check_schema, journals_in
+from reports.archive.engine import check_schema
 from reports.archive.schema import MARK
 
 
@@ -30,6 +29,10 @@ def opened_source(source: str, renames: Mapping[str, str]) -> Iterator[str]:
         check_schema(Path(source))
         yield source
     else:
+        # An archive is read without what reads journals, which takes as long to import as a query.
+        from cts.journal.journal import JournalError
+        from reports.archive.adding import add, journals_in
+
         journals = journals_in(Path(source))
         with tempfile.TemporaryDirectory(prefix="cts-history-") as made:
             if unreadable := add(journals, Path(made), renames).unreadable:

@@ -13,11 +13,11 @@ from cts.cli import main
 from cts.journal.outline import outline_of
 from cts.journal.record import result_of
 from cts.verdict.verdict import Verdict
-from reports.comparison import compare
 from reports.comparison.changes import ChangeKind, changes, kind_of
+from reports.comparison.compare import compare
 from reports.comparison.groups import groups
 from reports.comparison.pairs import pairs
-from reports.comparison.runs import names, read_runs
+from reports.comparison.runs import read_runs
 from reports.comparison.statistics import Changed, CompiledCode, compiled_code
 from reports.comparison.times import times
 
@@ -200,13 +200,6 @@ def test_outputs_of_other_versions_of_the_suite_are_not_compared(outlines):
 
 
 # Runs
-
-
-def test_runs_have_the_shortest_names_that_tell_them_apart(tmp_path):
-    paths = [tmp_path / name / "results.jsonl" for name in ("monday/gpu", "tuesday/gpu")]
-    assert names(paths) == ["monday/gpu", "tuesday/gpu"]
-    assert names([paths[0], tmp_path / "other" / "results.jsonl"]) == ["gpu", "other"]
-    assert names([paths[0], paths[0]]) == ["gpu (1)", "gpu (2)"]
 
 
 def test_the_worst_and_the_fastest_of_several_attempts_count(example, runs):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from cts.commands import context
 from cts.devices.holder import DeviceHolder
 from cts.embedded.profile import load_profile
 from cts.verdict.codes import Reason
@@ -49,7 +48,7 @@ def _suite_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def loaded(root: Path, only: Collection[str] | None = None) -> Casebook:
         return suite.casebook() if root == REPOSITORY and only is None else load_casebook(root, only)
 
-    monkeypatch.setattr(context, "load_casebook", loaded)
+    monkeypatch.setattr("generators.casebook.load_casebook", loaded)
 
 
 @pytest.fixture(scope="session")

@@ -126,8 +126,8 @@ def measure(*arguments: str) -> None:
 
 def next_night(archive: Path, directory: Path) -> None:
     """Write a report directory of the first device in the last month of the archive."""
-    with opened(str(archive)) as connection:
-        device, started = connection.execute(
+    with opened(str(archive)) as farm:
+        device, started = farm.connection.execute(
             "SELECT device, max(started) FROM runs WHERE contains(device, 'H200') GROUP BY ALL ORDER BY ALL LIMIT 1"
         ).fetchall()[0]
     published = Path("reports/published", PUBLISHED[0])

@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the history."""
     if options.case and (options.family or options.expressions):
         raise CtsError("CASE names one case: leave out --family and -k")
-    shown, document = historian()(
+    text, document = historian()(
         options.source,
         renames(options.root),
         expression_of(options),
@@ -48,5 +48,5 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json(document())
     else:
-        print(shown, end="")
+        print(text(), end="")
     return 0

@@ -87,7 +87,7 @@ class Historian(Protocol):
         since: str,
         html: Path | None,
         listed: int,
-    ) -> tuple[str, Callable[[], Mapping[str, Any]]]: ...
+    ) -> tuple[Callable[[], str], Callable[[], Mapping[str, Any]]]: ...
 
 
 class Addition(Protocol):

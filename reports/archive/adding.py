@@ -26,7 +26,7 @@ from cts.journal.atomic import write_text
 from cts.journal.journal import META, PACKED, RESULTS, JournalError, lines, read_meta
 from cts.journal.outline import Outline
 from reports.archive.engine import ArchiveError, check_schema, connected, quoted
-from reports.archive.schema import FAILURES, KEYS, MARK, OUTCOMES, ROWS, RUN_COLUMNS, RUNS, SCHEMA, Partition, partition_path
+from reports.archive.schema import FAILURES, KEYS, LISTS, MARK, OUTCOMES, ROWS, RUN_COLUMNS, RUNS, SCHEMA, Partition, partition_path
 from reports.comparison.runs import read_run
 from reports.verdicts import PAGED
 
@@ -210,7 +210,7 @@ def begin(connection: DuckDBPyConnection, archive: Path) -> None:
     """
     mark = archive / MARK
     if mark.exists():
-        check_schema(archive)
+        check_schema(connection, str(archive))
         return
     if others := sorted(path.name for path in archive.iterdir() if path.name not in (".lock", RUNS) and not path.name.endswith(PART)):
         raise ArchiveError(f"{archive} is no archive and holds {others[0]}: name an archive, or a new folder")
@@ -258,50 +258,32 @@ def write_partition(
         connection: to DuckDB.
         archive, partition, table: which file; it is made if it does not exist.
         known: the runs that stay in it.
-        columns: the keys of the table, ``run``, and for outcomes ``seconds``: arrays of one length.
+        columns: a row for each case and run: the keys of the table, and what its lists have; arrays of one length.
     """
     path = archive / partition_path(table, partition)
-    keys = ", ".join(KEYS[table])
-    times = ", seconds" if "seconds" in columns else ""
-    # Arrays without elements have no type.
-    kinds = {"run": "BIGINT", "seconds": "FLOAT"}
-    typed = ", ".join(f"CAST({name} AS {kinds.get(name, 'VARCHAR')}) AS {name}" for name in columns)
-    split = " REPLACE (list_filter(string_split(defects, ' '), lambda one: one <> '') AS defects)" if "defects" in columns else ""
-    rows = f"SELECT *{split} FROM (SELECT {typed} FROM new)"
-    lists = f"[run] AS runs{', [seconds] AS seconds' if times else ''}"
+    keys, lists = ", ".join(KEYS[table]), LISTS[table]
     connection.register("new", columns)
-    rows = f"SELECT {keys}, {lists} FROM ({rows})"
+    rows = f"SELECT {', '.join(f'{name}::{kind} AS {name}' for name, kind in (KEYS[table] | dict(lists.values())).items())} FROM new"
     if path.exists():
+        # What an interrupted addition has left goes.
         connection.execute("CREATE OR REPLACE TEMP TABLE stays AS SELECT unnest(?::BIGINT[]) AS run", [list(known)])
-        old = f"SELECT {keys}, runs{times} FROM read_parquet({quoted(str(path))}, hive_partitioning = false)"
-        if connection.execute(f"SELECT 1 FROM (SELECT DISTINCT unnest(runs) AS run FROM ({old})) ANTI JOIN stays USING (run)").fetchall():
-            unnested = f"unnest(runs) AS run{', unnest(seconds) AS seconds' if times else ''}"
-            old = f"SELECT {keys}, {lists} FROM (SELECT {keys}, {unnested} FROM ({old})) SEMI JOIN stays USING (run)"
-        rows = f"{old} UNION ALL {rows}"
-    # Each list has the same order, since no run occurs twice.
-    merged = ", ".join(f"flatten(list({name} ORDER BY runs[1])) AS {name}" for name in ("runs", *(["seconds"] if times else [])))
-    replace(connection, path, f"SELECT {keys}, {merged} FROM ({rows}) GROUP BY {keys} ORDER BY {keys}")
+        apart = ", ".join(f"unnest({name}) AS {one}" for name, (one, _) in lists.items())
+        old = f"SELECT {keys}, {apart} FROM read_parquet({quoted(str(path))}, hive_partitioning = false)"
+        rows += f" UNION ALL SELECT * FROM ({old}) SEMI JOIN stays USING (run)"
+    together = ", ".join(f"list({one} ORDER BY run) AS {name}" for name, (one, _) in lists.items())
+    replace(connection, path, f"SELECT {keys}, {together} FROM ({rows}) GROUP BY {keys} ORDER BY {keys}")
     connection.unregister("new")
 
 
 def write_runs(connection: DuckDBPyConnection, archive: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Replace ``runs.parquet``; each row has at least the columns of RUN_COLUMNS."""
-    columns = ", ".join(f"{name} {kind}" for name, kind in RUN_COLUMNS.items())
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE all_runs ({columns})")
-    if rows:
-        connection.register("new", {name: np.array([_plain(row[name]) for row in rows], dtype=object) for name in RUN_COLUMNS})
-        kinds = ", ".join(
-            f"CAST(new.{name} AS {kind})" if kind in ("VARCHAR", "DOUBLE", "BIGINT") else f"CAST(CAST(new.{name} AS JSON) AS {kind})"
-            for name, kind in RUN_COLUMNS.items()
-        )
-        connection.execute(f"INSERT INTO all_runs SELECT {kinds} FROM new")
-        connection.unregister("new")
+    # As JSON, since DuckDB would guess the type of a column from some of its values.
+    texts = [json.dumps({name: row[name] for name in RUN_COLUMNS}) for row in rows]
+    connection.execute("CREATE OR REPLACE TEMP TABLE texts AS SELECT unnest(?::VARCHAR[]) AS row", [texts])
+    connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE all_runs AS SELECT unnest(from_json(row, {quoted(json.dumps(dict(RUN_COLUMNS)))})) FROM texts"
+    )
     replace(connection, archive / RUNS, "SELECT * FROM all_runs ORDER BY started, folder, run")
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of a row as DuckDB reads it: lists and mappings as JSON."""
-    return json.dumps(value) if isinstance(value, list | dict) else value
 
 
 def replace(connection: DuckDBPyConnection, path: Path, query: str) -> None:
@@ -352,7 +334,7 @@ def _failures(runs: Sequence[_Read]) -> dict[str, Any]:
         "case_id": _texts(every, lambda outline: outline.id),
         "reason": _texts(every, lambda outline: outline.reason),
         "step": _texts(every, lambda outline: outline.step),
-        "defects": _texts(every, lambda outline: " ".join(outline.defects)),
+        "defects": _texts(every, lambda outline: json.dumps(outline.defects)),
         "run": np.array([run for run, _ in every], dtype=np.int64),
     }
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from generators.errors import CtsError
@@ -47,65 +47,80 @@ def connected() -> Iterator[DuckDBPyConnection]:
             connection.close()
 
 
-@contextmanager
-def opened(archive: str, partitions: Iterable[Partition] | None = None) -> Iterator[DuckDBPyConnection]:
-    """Yield a connection with the archive's views: ``runs``, ``outcomes``, ``judgements`` and ``failures``.
+@dataclass(frozen=True)
+class Archive:
+    """An open archive.
 
-    Args:
-        archive: a folder, or the URL of one in an object store, such as ``s3://bucket/folder``.
-        partitions: the only partitions whose outcomes are visible; None for all.
+    Attributes:
+        place: its folder, or the URL of one in an object store, such as ``s3://bucket/folder``.
+        connection: has the view ``runs``, and after ``show`` the other views.
+    """
+
+    place: str
+    connection: DuckDBPyConnection
+
+    def show(self, partitions: Iterable[Partition] | None = None) -> None:
+        """Make the views ``outcomes``, ``judgements`` and ``failures`` show these partitions; None for all.
+
+        Raises:
+            ArchiveError: there are none.
+        """
+        if partitions is None:
+            rows = self.connection.execute("SELECT DISTINCT device, front_end, month FROM runs").fetchall()
+            partitions = [Partition(*row) for row in rows]
+        wanted = sorted(partitions)
+        if not wanted:
+            raise ArchiveError(f"{self.place} has no runs: add some with cts archive add DIR --to {self.place}")
+        for table in (OUTCOMES, FAILURES):
+            files = ", ".join(quoted(f"{self.place}/{partition_path(table, partition)}") for partition in wanted)
+            self.connection.execute(views(table, f"[{files}]"))
+
+
+@contextmanager
+def opened(place: str) -> Iterator[Archive]:
+    """Yield the archive at a place.
 
     Raises:
-        ArchiveError: there is no archive, or DuckDB is not installed.
+        ArchiveError: there is no archive, or a later version of the suite wrote it, or DuckDB is not installed.
     """
     with connected() as connection:
-        if "://" in archive:
-            _register(connection, archive)
-        connection.execute(f"CREATE VIEW runs AS SELECT * FROM read_parquet({quoted(f'{archive}/{RUNS}')})")
-        show(connection, archive, partitions)
-        yield connection
+        if "://" in place:
+            _register(connection, place)
+        check_schema(connection, place)
+        connection.execute(f"CREATE VIEW runs AS SELECT * FROM read_parquet({quoted(f'{place}/{RUNS}')})")
+        yield Archive(place, connection)
 
 
-def check_schema(archive: Path) -> None:
+def check_schema(connection: DuckDBPyConnection, place: str) -> None:
     """Check that this version of the suite knows the files of an archive.
 
     Raises:
-        ArchiveError: it does not.
+        ArchiveError: it does not, or there is no archive.
     """
+    import duckdb
+
     try:
-        schema = json.loads((archive / MARK).read_text(encoding="utf-8"))["schema"]
+        ((text,),) = connection.execute(f"SELECT content FROM read_text({quoted(f'{place}/{MARK}')})").fetchall()
+    except (duckdb.IOException, OSError) as error:
+        raise ArchiveError(f"{place} is no archive that can be read: it has no {MARK}") from error
+    try:
+        schema = json.loads(text)["schema"]
     except (ValueError, LookupError, TypeError) as error:
-        raise ArchiveError(f"{archive / MARK} is damaged: it must be {json.dumps({'schema': SCHEMA})}") from error
+        raise ArchiveError(f"{place}/{MARK} is damaged: it must be {json.dumps({'schema': SCHEMA})}") from error
     if schema != SCHEMA:
-        raise ArchiveError(f"{archive} has schema {schema!r}, and this version of the suite reads schema {SCHEMA}: use a later version")
+        raise ArchiveError(f"{place} has schema {schema!r}, and this version of the suite reads schema {SCHEMA}: use a later version")
 
 
-def query(archive: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+def query(place: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Return the names of the columns, and the rows, of a query of an archive's views; both are empty if it has no rows.
 
     Raises:
         ArchiveError: there is no archive, the query is wrong, or DuckDB is not installed.
     """
-    with opened(archive) as connection:
-        found = connection.execute(sql)
+    with opened(place) as archive:
+        archive.show()
+        found = archive.connection.execute(sql)
         return [column[0] for column in found.description or ()], found.fetchall()
-
-
-def show(connection: DuckDBPyConnection, archive: str, partitions: Iterable[Partition] | None = None) -> None:
-    """Make the views of outcomes, judgements and failures show only these partitions of an open archive; None for all."""
-    if partitions is None:
-        partitions = [Partition(*row) for row in connection.execute("SELECT DISTINCT device, front_end, month FROM runs").fetchall()]
-    wanted = sorted(partitions)
-    if not wanted:
-        raise ArchiveError(f"{archive} has no runs: add some with cts archive add DIR --to {archive}")
-    for table in (OUTCOMES, FAILURES):
-        files = [f"{archive}/{partition_path(table, partition)}" for partition in wanted]
-        connection.execute(views(table, files_sql(files)))
-
-
-def files_sql(files: Sequence[str]) -> str:
-    """Return the SQL of a list of files."""
-    return f"[{', '.join(map(quoted, files))}]"
 
 
 def quoted(text: str) -> str:

@@ -39,16 +39,19 @@ RUN_COLUMNS = MappingProxyType(
 )
 """The columns of ``runs.parquet``."""
 
-ROWS = 4096
-"""The rows of a Parquet row group: a query of one case reads one group of each file."""
+ROWS = 2048
+"""The rows of a Parquet row group, as few as DuckDB writes: a query of one case reads one group of each file."""
 
 KEYS = MappingProxyType(
     {
-        OUTCOMES: ("case_id", "verdict", "code", "known", "explanation"),
-        FAILURES: ("case_id", "reason", "step", "defects"),
+        OUTCOMES: dict.fromkeys(("case_id", "verdict", "code", "known", "explanation"), "VARCHAR"),
+        FAILURES: {**dict.fromkeys(("case_id", "reason", "step"), "VARCHAR"), "defects": "VARCHAR[]"},
     }
 )
-"""What rows of a partitioned table say about cases. The other columns are lists: the runs that ended so, and for outcomes their times."""
+"""What rows of a partitioned table say about cases."""
+
+LISTS = MappingProxyType({OUTCOMES: {"runs": ("run", "BIGINT"), "seconds": ("seconds", "FLOAT")}, FAILURES: {"runs": ("run", "BIGINT")}})
+"""The other columns, in one order: the runs that ended so, and their times. Each has the name and the type of an element."""
 
 
 class Partition(NamedTuple):

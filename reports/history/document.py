@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from reports.history.findings import Growth, broke, flakes, spells
@@ -35,17 +34,15 @@ def _group(group: Group, grown: Sequence[Growth], selection: Selection) -> dict[
             for run in group.runs
         ],
         "bad_now": [
-            {"case": one.case, **asdict(one.now), "first_bad": one.first_bad.id, "last_good": one.last_good.id if one.last_good else None}
+            {"case": one.case, **vars(one.now), "first_bad": one.first_bad.id, "last_good": one.last_good.id if one.last_good else None}
             for one in broke(group)
         ],
-        "flaky": [asdict(one) for one in flakes(group)],
-        "slower": [asdict(one) for one in grown],
+        "flaky": [vars(one) for one in flakes(group)],
+        "slower": [vars(one) for one in grown],
         "spells": [
             {
                 "case": group.cases[place],
-                "spells": [
-                    {**asdict(one.end), "first": one.first.id, "last": one.last.id, "runs": one.runs} for one in spells(group.strip(place))
-                ],
+                "spells": [{**vars(one.end), "first": one.first.id, "last": one.last.id, "runs": one.runs} for one in spells(group, place)],
             }
             for place in shown
         ],

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise, takewhile
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cts.verdict.verdict import ENDED_WELL, Verdict
-from reports.archive.engine import opened
-from reports.history.groups import End, Ended, Group, PastRun
+from reports.archive.engine import Archive
+from reports.history.groups import End, Group, PastRun
 from reports.verdicts import WORDING
 
 FEWEST_SWITCHES = 2
@@ -96,50 +97,74 @@ def is_good(end: End) -> bool:
     return end.verdict in ENDED_WELL
 
 
-def spells(ended: Iterable[Ended]) -> Iterator[Spell]:
-    """Yield the spells of a case, oldest first."""
-    for end, those in groupby(ended, lambda one: one.end):
-        runs = [run for run, _ in those]
-        yield Spell(end, runs[0], runs[-1], len(runs))
+def spells(group: Group, place: int) -> Iterator[Spell]:
+    """Yield the spells of the case at a place in a group's ``cases``, oldest first."""
+    judged = np.flatnonzero(group.strips[place] >= 0)
+    ends = group.strips[place, judged]
+    begins = np.flatnonzero(np.diff(ends, prepend=-1)).tolist()
+    for begin, after in pairwise([*begins, len(judged)]):
+        yield Spell(group.ends[ends[begin]], group.runs[judged[begin]], group.runs[judged[after - 1]], after - begin)
 
 
 def broke(group: Group) -> Iterator[Broke]:
     """Yield where the cases broke that do not end well now. Runs that did not support a case do not count."""
-    for place in _not_always_good(group):
-        ran = [one for one in group.strip(place) if one.end.verdict is not Verdict.NOT_SUPPORTED]
-        bad = list(takewhile(lambda one: not is_good(one.end), reversed(ran)))
-        if bad:
-            yield Broke(group.cases[place], bad[0].end, ran[-len(bad) - 1].run if len(bad) < len(ran) else None, bad[-1].run)
+    places = _not_always_good(group)
+    strips, runs = group.strips[places], np.arange(len(group.runs))
+    counts, good = _counts(group)[strips], _is_good(group)[strips]
+    last = np.where(counts, runs, -1).max(axis=1, initial=-1)
+    last_good = np.where(good, runs, -1).max(axis=1, initial=-1)
+    first_bad = np.argmax(counts & (runs > last_good[:, np.newaxis]), axis=1)
+    for row in np.flatnonzero(last > last_good):
+        end, before = group.ends[strips[row, last[row]]], last_good[row]
+        yield Broke(group.cases[places[row]], end, group.runs[before] if before >= 0 else None, group.runs[first_bad[row]])
 
 
 def flakes(group: Group) -> list[Flake]:
     """Return the flaky cases, highest rate first. A verdict of ``flaky`` makes a case one, and otherwise FEWEST_SWITCHES."""
+    places = _not_always_good(group)
+    is_flaky = _true_of(group, lambda end: end.verdict is Verdict.FLAKY)
+    versions: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, run in enumerate(group.runs):
+        versions[run.facts["driver"], run.facts["suite_version"]].append(number)
     found = []
-    good = [place for place, end in enumerate(group.ends) if is_good(end) or end.verdict is Verdict.FLAKY]
-    may_be = np.asarray(np.isin(group.strips, good).any(axis=1))
-    for place in filter(may_be.__getitem__, _not_always_good(group)):
-        by_version: dict[tuple[str, str], list[End]] = defaultdict(list)
-        for run, end in group.strip(place):
-            if end.verdict is not Verdict.NOT_SUPPORTED:
-                by_version[run.facts["driver"], run.facts["suite_version"]].append(end)
-        for version, ends in by_version.items():
-            switches = sum(is_good(before) != is_good(after) for before, after in pairwise(ends))
-            if switches >= FEWEST_SWITCHES or any(end.verdict is Verdict.FLAKY for end in ends):
-                found.append(Flake(group.cases[place], *version, sum(not is_good(end) for end in ends), len(ends)))
+    for version, runs in versions.items():
+        strips = group.strips[places][:, runs]
+        counts, good = _counts(group)[strips], _is_good(group)[strips]
+        # For each run the last one before it that counts.
+        before = np.maximum.accumulate(np.where(counts, np.arange(len(runs)), -1), axis=1)[:, :-1]
+        turned = counts[:, 1:] & (before >= 0) & (good[:, 1:] != np.take_along_axis(good, before, axis=1))
+        bad, judged = (counts & ~good).sum(axis=1), counts.sum(axis=1)
+        for row in np.flatnonzero((turned.sum(axis=1) >= FEWEST_SWITCHES) | is_flaky[strips].any(axis=1)):
+            found.append(Flake(group.cases[places[row]], *version, int(bad[row]), int(judged[row])))
     return sorted(found, key=lambda one: (-one.bad / one.runs, one.case))
 
 
-def _not_always_good(group: Group) -> Iterator[int]:
-    """Yield the places of the cases that ended badly in some run."""
-    bad = [place for place, end in enumerate(group.ends) if not is_good(end) and end.verdict is not Verdict.NOT_SUPPORTED]
-    yield from np.flatnonzero(np.isin(group.strips, bad).any(axis=1)).tolist()
+def _not_always_good(group: Group) -> NDArray[np.intp]:
+    """Return the places of the cases that ended badly in some run."""
+    bad = _counts(group) & ~_is_good(group)
+    return np.flatnonzero(bad[group.strips].any(axis=1))
 
 
-def growing(archive: str, group: Group, condition: str) -> list[Growth]:
+def _counts(group: Group) -> NDArray[np.bool_]:
+    """Return for each end whether it counts: whether the case was supported."""
+    return _true_of(group, lambda end: end.verdict is not Verdict.NOT_SUPPORTED)
+
+
+def _is_good(group: Group) -> NDArray[np.bool_]:
+    """Return for each end whether it counts and is good."""
+    return _true_of(group, lambda end: is_good(end) and end.verdict is not Verdict.NOT_SUPPORTED)
+
+
+def _true_of(group: Group, condition: Callable[[End], bool]) -> NDArray[np.bool_]:
+    """Return for each end whether the condition is true. The last element, which index -1 of a strip finds, is false."""
+    return np.array([*map(condition, group.ends), False])
+
+
+def growing(archive: Archive, group: Group, condition: str) -> list[Growth]:
     """Return the cases that became slower, most lost seconds first.
 
     Args:
-        archive: the place of the archive.
+        archive: the archive of the runs.
         group: the runs.
         condition: the SQL that is true of the selected cases.
     """
@@ -148,19 +173,19 @@ def growing(archive: str, group: Group, condition: str) -> list[Growth]:
     if not number:
         return []
     ends = (*runs[:number], *runs[-number:])
-    with opened(archive, {run.partition for run in ends}) as connection:
-        connection.register("timed", {"run": np.array([run.id for run in ends]), "is_last": np.arange(2 * number) >= number})
-        rows = connection.execute(
-            f"""
-            WITH times AS (SELECT case_id, unnest(runs) AS run, unnest(seconds) AS seconds FROM outcomes
-                WHERE {condition} AND verdict NOT IN ('not_supported', 'compiled')),
-            medians AS (SELECT case_id, median(seconds) FILTER (NOT is_last) AS before, median(seconds) FILTER (is_last) AS after
-                FROM times JOIN timed USING (run) GROUP BY case_id)
-            SELECT case_id, before, after, after / before / pace AS ratio
-            FROM (SELECT *, median(after / before) OVER () AS pace FROM medians WHERE before > 0 AND after > 0)
-            WHERE ratio >= {FACTOR} AND after - before * pace >= {LOST_SECONDS} ORDER BY after - before * pace DESC, case_id
-            """
-        ).fetchall()
+    archive.show({run.partition for run in ends})
+    archive.connection.register("timed", {"run": np.array([run.id for run in ends]), "is_last": np.arange(2 * number) >= number})
+    rows = archive.connection.execute(
+        f"""
+        WITH times AS (SELECT case_id, unnest(runs) AS run, unnest(seconds) AS seconds FROM outcomes
+            WHERE {condition} AND verdict NOT IN ('not_supported', 'compiled')),
+        medians AS (SELECT case_id, median(seconds) FILTER (NOT is_last) AS before, median(seconds) FILTER (is_last) AS after
+            FROM times JOIN timed USING (run) GROUP BY case_id)
+        SELECT case_id, before, after, after / before / pace AS ratio
+        FROM (SELECT *, median(after / before) OVER () AS pace FROM medians WHERE before > 0 AND after > 0)
+        WHERE ratio >= {FACTOR} AND after - before * pace >= {LOST_SECONDS} ORDER BY after - before * pace DESC, case_id
+        """
+    ).fetchall()
     return [Growth(*row) for row in rows]
 
 

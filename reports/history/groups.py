@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress, groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,10 @@ from numpy.typing import NDArray
 from cts.engine.keyword_expression import KeywordExpression, parse_expression
 from cts.verdict.verdict import Verdict
 from generators.errors import CtsError
-from reports.archive.engine import opened, quoted, show
+from reports.archive.engine import Archive, quoted
 from reports.archive.schema import FACTS, Partition
 from reports.run_names import run_names
 from reports.verdicts import WORDING
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
 MOST_WORDS = 10
 """The most words of an expression: all combinations of them are tried."""
@@ -153,7 +150,7 @@ class Group:
 
     Attributes:
         device, front_end: what all the runs share.
-        runs: oldest first, by their recorded start, then by name.
+        runs: oldest first, by their recorded start, then by folder.
         judged: number of different cases that the runs judged.
         cases: the ids of the selected cases, in order.
         ends: the outcomes that occur.
@@ -177,99 +174,81 @@ class Group:
 
     def of(self, id_: str) -> list[Ended]:
         """Return the runs that judged a case, oldest first, with its outcomes; empty if the case is not selected."""
-        return self.strip(self._places[id_]) if id_ in self._places else []
+        strip = self.strips[self._places[id_]] if id_ in self._places else ()
+        return [Ended(run, self.ends[end]) for run, end in zip(self.runs, strip, strict=False) if end >= 0]
 
     @cached_property
     def _places(self) -> dict[str, int]:
         return {id_: place for place, id_ in enumerate(self.cases)}
 
-    def strip(self, place: int) -> list[Ended]:
-        """Return the same for the case at a place in ``cases``."""
-        return [Ended(run, self.ends[end]) for run, end in zip(self.runs, self.strips[place], strict=True) if end >= 0]
 
-
-def read_groups(archive: str, selection: Selection) -> Iterator[Group]:
+def read_groups(archive: Archive, selection: Selection) -> Iterator[Group]:
     """Yield the groups of the selected runs of an archive, by device and front end.
 
     Raises:
         SelectionError: no run is selected.
-        ArchiveError: the archive cannot be read, or DuckDB is not installed.
+        ArchiveError: the archive cannot be read.
     """
-    with opened(archive) as connection:
-        runs = _runs(connection, selection)
-        groups = [tuple(those) for _, those in groupby(runs, lambda run: run.key)]
-        if selection.case:
-            # Few rows of many files: DuckDB opens the files at the same time.
-            yield from _groups(connection, archive, groups, selection)
-        else:
-            for group in groups:
-                yield from _groups(connection, archive, [group], selection)
+    groups = [tuple(those) for _, those in groupby(_runs(archive, selection), lambda run: run.key)]
+    # One case has few rows in many files, and DuckDB reads several files at the same time.
+    for together in [groups] if selection.case else [[group] for group in groups]:
+        yield from _groups(archive, together, selection)
 
 
-def _runs(connection: DuckDBPyConnection, selection: Selection) -> list[PastRun]:
+def _runs(archive: Archive, selection: Selection) -> list[PastRun]:
     """Return the selected runs by device and front end, oldest first."""
-    columns = ["run", "folder", "month", "notes", "to_json(verdicts)", *FACTS]
-    rows = connection.execute(f"SELECT {', '.join(columns)} FROM runs ORDER BY folder, run").fetchall()
-    named = run_names([row[1] for row in rows])
+    columns = ", ".join(("run", "folder", "month", "notes", "to_json(verdicts)", *FACTS))
+    rows = archive.connection.execute(f"SELECT {columns} FROM runs ORDER BY device, front_end, started, folder, run").fetchall()
     found = []
-    for name, (id_, folder, month, notes, counted, *facts) in zip(named, rows, strict=True):
-        found.append(PastRun(id_, name, folder, month, dict(zip(FACTS, facts, strict=True)), tuple(notes), counted))
-    found.sort(key=lambda run: (*run.key, run.facts["started"], run.name))
-    wanted = [run for run in found if selection.device.lower() in run.facts["device"].lower() and run.facts["started"] >= selection.since]
-    if not wanted:
-        devices = ", ".join(sorted({run.facts["device"] for run in found})) or "none"
-        raise SelectionError(f"no run is selected; the archive has {len(found):,} runs, of these devices: {devices}")
+    for name, (id_, folder, month, notes, counted, *values) in zip(run_names([row[1] for row in rows]), rows, strict=True):
+        facts = dict(zip(FACTS, values, strict=True))
+        if selection.device.lower() in facts["device"].lower() and facts["started"] >= selection.since:
+            found.append(PastRun(id_, name, folder, month, facts, tuple(notes), counted))
+    if not found:
+        devices = ", ".join(sorted({row[-len(FACTS)] for row in rows})) or "none"
+        raise SelectionError(f"no run is selected; the archive has {len(rows):,} runs, of these devices: {devices}")
     if not selection.newest:
-        return wanted
-    return [run for _, those in groupby(wanted, lambda run: run.key) for run in list(those)[-selection.newest :]]
+        return found
+    return [run for _, those in groupby(found, lambda run: run.key) for run in list(those)[-selection.newest :]]
 
 
-def _groups(connection: DuckDBPyConnection, archive: str, groups: Sequence[Sequence[PastRun]], selection: Selection) -> Iterator[Group]:
+def _groups(archive: Archive, groups: Sequence[Sequence[PastRun]], selection: Selection) -> Iterator[Group]:
     """Read groups by one query."""
-    every = [(run, number, place) for number, group in enumerate(groups) for place, run in enumerate(group)]
-    show(connection, archive, {run.partition for run, _, _ in every})
-    chosen = {
-        "run": np.array([run.id for run, _, _ in every]),
-        "group_number": np.array([number for _, number, _ in every], dtype=np.int32),
-        "place": np.array([place for _, _, place in every], dtype=np.int32),
-    }
-    connection.register("chosen", chosen)
-    outcomes = f"(SELECT * FROM outcomes WHERE {selection.condition})"
-    if selection.case:
-        connection.execute(f"CREATE TEMP TABLE found AS SELECT case_id, verdict, code, known, runs FROM {outcomes}")
-        outcomes = "found"
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE wanted AS SELECT case_id, row_number() OVER (ORDER BY case_id) - 1 AS number "
-        f"FROM {outcomes} GROUP BY case_id {_NOTABLE if selection.notable else ''}"
-    )
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE kinds AS SELECT *, row_number() OVER (ORDER BY verdict, code, known) - 1 AS kind "
-        f"FROM (SELECT DISTINCT verdict, code, known FROM {outcomes})"
-    )
-    cases = [row[0] for row in connection.execute("SELECT case_id FROM wanted ORDER BY number").fetchall()]
-    kinds = connection.execute("SELECT verdict, code, known FROM kinds ORDER BY kind").fetchall()
-    ends = tuple(End(Verdict(verdict), code, known) for verdict, code, known in kinds)
-    rows = connection.execute(
-        f"SELECT group_number, number, place, kind FROM (SELECT number, kind, unnest(runs) AS run FROM {outcomes} "
-        "JOIN wanted USING (case_id) JOIN kinds USING (verdict, code, known)) JOIN chosen USING (run)"
-    ).fetchnumpy()
-    judged = len(cases)
+    connection = archive.connection
+    archive.show({run.partition for group in groups for run in group})
+    chosen = np.array([(run.id, number, place) for number, group in enumerate(groups) for place, run in enumerate(group)])
+    connection.register("chosen", dict(zip(("run", "group_number", "place"), chosen.T.copy(), strict=True)))
+    judged, condition = 0, selection.condition
     if selection.notable:
-        ((judged,),) = connection.execute("SELECT count(DISTINCT case_id) FROM outcomes").fetchall()
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE judged AS SELECT case_id, {_NOTABLE} AS notable FROM outcomes GROUP BY case_id")
+        ((judged,),) = connection.execute("SELECT count(*) FROM judged").fetchall()
+        condition += " AND case_id IN (SELECT case_id FROM judged WHERE notable)"
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE found AS SELECT case_id, verdict, code, known, runs FROM outcomes WHERE {condition}")
+    for table, keys in (("cases", "case_id"), ("ends", "verdict, code, known")):
+        numbered = f"SELECT {keys}, row_number() OVER (ORDER BY {keys}) - 1 AS number FROM found GROUP BY {keys} ORDER BY {keys}"
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS {numbered}")
+    cases = [row[0] for row in connection.execute("SELECT case_id FROM cases").fetchall()]
+    ends = connection.execute("SELECT verdict, code, known FROM ends").fetchall()
+    numbers = "cases.number::INTEGER AS number, ends.number::SMALLINT AS ending"
+    listed = f"SELECT {numbers}, unnest(runs) AS run FROM found JOIN cases USING (case_id) JOIN ends USING (verdict, code, known)"
+    rows = connection.execute(
+        f"SELECT group_number::SMALLINT AS group_number, number, place::INTEGER AS place, ending FROM ({listed}) JOIN chosen USING (run)"
+    ).fetchnumpy()
     for number, runs in enumerate(groups):
         mine = rows["group_number"] == number
         strips = np.full((len(cases), len(runs)), -1, np.int16)
-        strips[rows["number"][mine], rows["place"][mine]] = rows["kind"][mine]
+        strips[rows["number"][mine], rows["place"][mine]] = rows["ending"][mine]
         there = np.asarray((strips >= 0).any(axis=1))
         if there.any() or not selection.names_cases:
             yield Group(
                 *runs[0].key,
                 tuple(runs),
-                judged,
+                judged or len(cases),
                 tuple(compress(cases, there.tolist())),
-                ends,
+                tuple(End(Verdict(verdict), code, known) for verdict, code, known in ends),
                 strips[there],
             )
 
 
-_NOTABLE = "HAVING count(DISTINCT (verdict, code, known)) > 1 OR bool_or(verdict NOT IN ('pass', 'compiled', 'not_supported'))"
+_NOTABLE = """(min(verdict) <> max(verdict) OR min(code) <> max(code) OR min(known) <> max(known)
+    OR bool_or(verdict NOT IN ('pass', 'compiled', 'not_supported')))"""

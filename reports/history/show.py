@@ -27,8 +27,8 @@ def show_history(
     since: str = "",
     html: Path | None = None,
     listed: int = 40,
-) -> tuple[str, Callable[[], dict[str, Any]]]:
-    """Return the history of cases for a terminal, and a function that makes it for programs.
+) -> tuple[Callable[[], str], Callable[[], dict[str, Any]]]:
+    """Return functions that make the history of cases for a terminal and for programs.
 
     Args:
         source: an archive, also as a URL, or a folder with report directories.
@@ -59,4 +59,4 @@ def show_history(
             write_text(html, history_page(groups, html.parent, growths))
         except OSError as error:
             raise CtsError(f"cannot write {html}: {error.strerror}; name another file") from error
-    return "\n".join(text(groups, growths, selection, listed)), lambda: document(groups, growths, selection)
+    return lambda: "\n".join(text(groups, growths, selection, listed)), lambda: document(groups, growths, selection)

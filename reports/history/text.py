@@ -36,7 +36,7 @@ def text(groups: Sequence[Group], growths: Sequence[Sequence[Growth]], selection
 def _case(group: Group, id_: str) -> Iterator[str]:
     """Yield a case's life."""
     yield f"  {id_}"
-    for spell in spells(group.of(id_)):
+    for spell in spells(group, group.cases.index(id_)):
         about = ", ".join(filter(None, (WORDING[spell.end.verdict].label.lower(), spell.end.code, spell.end.known)))
         until = "" if spell.runs == 1 else f" to {named(spell.last)}"
         yield f"  {WORDING[spell.end.verdict].mark} {about}: {count(spell.runs, 'run')}: {named(spell.first)}{until}"

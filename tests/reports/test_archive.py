@@ -17,8 +17,9 @@ from cts.cli import main
 from cts.journal.journal import RESULTS
 from reports.archive import adding
 from reports.archive.adding import add
-from reports.archive.engine import ArchiveError, query
-from reports.archive.schema import MARK, OUTCOMES
+from reports.archive.engine import ArchiveError, connected, opened, query
+from reports.archive.schema import MARK, OUTCOMES, RUN_COLUMNS
+from reports.comparison.runs import COMPARED
 
 SPAWN = multiprocessing.get_context("spawn")
 CASES = ("a[x]", "a[y]", "b[x]")
@@ -113,6 +114,20 @@ def test_what_an_interrupted_addition_left_does_not_count_and_the_next_one_drops
     assert rows(archive, "SELECT max(len(runs)) FROM outcomes") == [(2,)]
     add([night(2)], archive, {})
     assert judged(archive) == {("G", f"0{day}"): (3, 3) for day in (1, 2, 3)}
+
+
+def test_ids_of_any_size_stay(archive):
+    ids = [*range(3000), 1 << 51]
+    archive.mkdir()
+    with connected() as connection:
+        adding.begin(connection, archive)
+        adding.write_runs(connection, archive, [{**dict.fromkeys(RUN_COLUMNS), "run": one} for one in ids])
+    with opened(str(archive)) as whole:
+        assert whole.connection.execute("SELECT max(run), count(*) FROM runs").fetchall() == [(1 << 51, 3001)]
+
+
+def test_an_archive_has_the_facts_that_a_comparison_shows():
+    assert set(COMPARED) <= set(RUN_COLUMNS)
 
 
 def test_a_journal_that_cannot_be_read_is_left_out(night, archive, tmp_path, capsys):

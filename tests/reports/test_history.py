@@ -113,7 +113,7 @@ def test_a_verdict_of_flaky_makes_a_case_flaky(nights):
 
 def test_a_life_is_a_list_of_spells(nights):
     (group,) = nights(["pass", "pass", "fail", "pass"], case="a[x]")
-    assert [(one.end.verdict, one.first.name, one.last.name, one.runs) for one in spells(group.of("a[x]"))] == [
+    assert [(one.end.verdict, one.first.name, one.last.name, one.runs) for one in spells(group, 0)] == [
         ("pass", "run1", "run2", 2),
         ("fail", "run3", "run3", 1),
         ("pass", "run4", "run4", 1),

@@ -250,5 +250,5 @@ def _groups(archive: Archive, groups: Sequence[Sequence[PastRun]], selection: Se
             )
 
 
-_NOTABLE = """(min(verdict) <> max(verdict) OR min(code) <> max(code) OR min(known) <> max(known)
+_NOTABLE = """(min(hash(verdict, code, known)) <> max(hash(verdict, code, known))
     OR bool_or(verdict NOT IN ('pass', 'compiled', 'not_supported')))"""

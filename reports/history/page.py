@@ -8,8 +8,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from generators.casebook.ids import family_of
 from reports.history.findings import Growth, broke, flakes
 from reports.history.groups import Group
@@ -58,13 +56,14 @@ def history_table(groups: Sequence[Group]) -> Mapping[str, Any]:
     everything = sum(len(group.cases) for group in groups) <= MOST_ROWS
     for number, group in enumerate(groups):
         shown = {index: ends[SEVERITY[end.verdict], end.code, end.known] for index, end in enumerate(group.ends)} | {-1: -1}
-        kinds, which = np.unique(group.strips, axis=0, return_inverse=True)
-        changed = group.changed
-        indices = [strips[tuple(part for end, run in groupby(kind) for part in (shown[end], len(list(run))))] for kind in kinds.tolist()]
-        for place, id_ in enumerate(group.cases):
-            if everything or changed[place]:
+        # Most strips of a group are equal.
+        known: dict[bytes, int] = {}
+        for id_, strip, changed in zip(group.cases, group.strips, group.changed, strict=True):
+            if everything or changed:
+                if (key := strip.tobytes()) not in known:
+                    known[key] = strips[tuple(part for end, run in groupby(strip.tolist()) for part in (shown[end], len(list(run))))]
                 family = family_of(id_)
-                rows.append((number, families[family], id_.removeprefix(family), indices[which.reshape(-1)[place]]))
+                rows.append((number, families[family], id_.removeprefix(family), known[key]))
     return {
         "families": list(families),
         "verdicts": [[verdict, one.label, one.mark] for verdict, one in WORDING.items()],

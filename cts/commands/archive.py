@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         journals = [journal_of(directory) for directory in options.directories]
         for directory, journal in zip(options.directories, journals, strict=True):
             if not journal.is_file():
-                raise CtsError(f"{directory} holds no {RESULTS}: name the DIR of a 'pytest cts --report-dir DIR'")
+                raise CtsError(f"{directory} holds no {RESULTS}: name a report directory, or a folder of them to 'cts archive import'")
     else:
         journals = [*archivist().journals_in(options.folder)]
     found = archivist().add(journals, options.to, renames(options.root))

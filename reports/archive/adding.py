@@ -199,7 +199,7 @@ def _failing_clearly(archive: Path) -> Iterator[None]:
 
 def _unwritten(path: Path, error: Exception) -> ArchiveError:
     why = getattr(error, "strerror", None) or " ".join(str(error).split())
-    return ArchiveError(f"cannot write {path}: {why}; free some space or name another archive, then add again: what is in it is whole")
+    return ArchiveError(f"cannot write {path}: {why}. What the archive has is whole: mend that or name another archive, then add again")
 
 
 def begin(connection: DuckDBPyConnection, archive: Path) -> None:

@@ -42,7 +42,8 @@ def connected() -> Iterator[DuckDBPyConnection]:
             connection.execute("SET enable_progress_bar = false")
             yield connection
         except duckdb.Error as error:
-            raise ArchiveError(f"DuckDB: {' '.join(str(error).split())}") from error
+            # After its words, DuckDB quotes the query.
+            raise ArchiveError(f"DuckDB: {' '.join(str(error).partition('LINE 1:')[0].split())}") from error
         finally:
             connection.close()
 
@@ -100,11 +101,13 @@ def check_schema(connection: DuckDBPyConnection, place: str) -> None:
     import duckdb
 
     try:
-        ((text,),) = connection.execute(f"SELECT content FROM read_text({quoted(f'{place}/{MARK}')})").fetchall()
+        found = connection.execute(f"SELECT content FROM read_text({quoted(f'{place}/{MARK}')})").fetchall()
     except (duckdb.IOException, OSError) as error:
-        raise ArchiveError(f"{place} is no archive that can be read: it has no {MARK}") from error
+        raise ArchiveError(f"{place} cannot be read: {' '.join(str(error).split())}") from error
+    if not found:
+        raise ArchiveError(f"{place} is no archive: it has no {MARK}")
     try:
-        schema = json.loads(text)["schema"]
+        schema = json.loads(found[0][0])["schema"]
     except (ValueError, LookupError, TypeError) as error:
         raise ArchiveError(f"{place}/{MARK} is damaged: it must be {json.dumps({'schema': SCHEMA})}") from error
     if schema != SCHEMA:
@@ -120,6 +123,8 @@ def query(place: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     with opened(place) as archive:
         archive.show()
         found = archive.connection.execute(sql)
+        if found is None:
+            raise ArchiveError("the query is empty: write one, such as SELECT * FROM runs")
         return [column[0] for column in found.description or ()], found.fetchall()
 
 

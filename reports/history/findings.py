@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cts.verdict.verdict import ENDED_WELL, Verdict
 from reports.archive.engine import Archive
 from reports.history.groups import End, Group, PastRun
-from reports.verdicts import WORDING
+from reports.verdicts import SEVERITY, WORDING
 
 FEWEST_SWITCHES = 2
 """How often the outcome of a flaky case turns from good to bad or back, with one driver and one version of the suite. A case that turned
@@ -106,17 +106,21 @@ def spells(group: Group, place: int) -> Iterator[Spell]:
         yield Spell(group.ends[ends[begin]], group.runs[judged[begin]], group.runs[judged[after - 1]], after - begin)
 
 
-def broke(group: Group) -> Iterator[Broke]:
-    """Yield where the cases broke that do not end well now. Runs that did not support a case do not count."""
+def broke(group: Group) -> list[Broke]:
+    """Return where the cases broke that do not end well now, newest first, and the worst first of those that broke in the same run. Runs
+    that did not support a case do not count."""
     places = _not_always_good(group)
     strips, runs = group.strips[places], np.arange(len(group.runs))
     counts, good = _counts(group)[strips], _is_good(group)[strips]
     last = np.where(counts, runs, -1).max(axis=1, initial=-1)
     last_good = np.where(good, runs, -1).max(axis=1, initial=-1)
     first_bad = np.argmax(counts & (runs > last_good[:, np.newaxis]), axis=1)
+    found = []
     for row in np.flatnonzero(last > last_good):
         end, before = group.ends[strips[row, last[row]]], last_good[row]
-        yield Broke(group.cases[places[row]], end, group.runs[before] if before >= 0 else None, group.runs[first_bad[row]])
+        one = Broke(group.cases[places[row]], end, group.runs[before] if before >= 0 else None, group.runs[first_bad[row]])
+        found.append((-first_bad[row], SEVERITY[end.verdict], one))
+    return [one for *_, one in sorted(found, key=lambda found: found[:2])]
 
 
 def flakes(group: Group) -> list[Flake]:

@@ -17,6 +17,7 @@ from cts.verdict.verdict import Verdict
 from generators.errors import CtsError
 from reports.archive.engine import Archive, quoted
 from reports.archive.schema import FACTS, Partition
+from reports.formats import count
 from reports.run_names import run_names
 from reports.verdicts import WORDING
 
@@ -205,11 +206,19 @@ def _runs(archive: Archive, selection: Selection) -> list[PastRun]:
         if selection.device.lower() in facts["device"].lower() and facts["started"] >= selection.since:
             found.append(PastRun(id_, name, folder, month, facts, tuple(notes), counted))
     if not found:
-        devices = ", ".join(sorted({row[-len(FACTS)] for row in rows})) or "none"
-        raise SelectionError(f"no run is selected; the archive has {len(rows):,} runs, of these devices: {devices}")
+        raise SelectionError(f"no run is selected{_overview([dict(zip(FACTS, row[-len(FACTS) :], strict=True)) for row in rows])}")
     if not selection.newest:
         return found
     return [run for _, those in groupby(found, lambda run: run.key) for run in list(those)[-selection.newest :]]
+
+
+def _overview(facts: Sequence[Mapping[str, str]]) -> str:
+    """Return which runs an archive has, for the end of a message."""
+    if not facts:
+        return ": the archive has none"
+    devices = ", ".join(sorted({one["device"] for one in facts}))
+    started = sorted(one["started"] for one in facts)
+    return f"; the archive has {count(len(facts), 'run')} from {started[0]} to {started[-1]}, of these devices: {devices}"
 
 
 def _groups(archive: Archive, groups: Sequence[Sequence[PastRun]], selection: Selection) -> Iterator[Group]:

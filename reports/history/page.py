@@ -36,7 +36,7 @@ def history_page(groups: Sequence[Group], beside: Path, growths: Sequence[Sequen
         listed=LISTED_RUNS,
         index=lambda run: page_beside(Path(run.folder, "index.html"), beside),
         changed=sum(int(group.changed.sum()) for group in groups),
-        broken=[(group, sorted(broke(group), key=lambda one: one.first_bad.facts["started"], reverse=True)) for group in groups],
+        broken=[(group, broke(group)) for group in groups],
         flaky=[(group, flakes(group)) for group in groups],
         slower=list(zip(groups, growths, strict=False)),
         table=table,

@@ -49,8 +49,10 @@ def show_history(
         # A page lets its reader search among all cases.
         wanted = selection if selection.names_cases or html is not None else selection.only_notable
         groups = list(read_groups(archive, wanted))
-        if case and not groups:
-            raise CtsError(f"no selected run judged {case}: quote the id for the shell, or search for parts of it with -k")
+        if not groups:
+            given = [family and f"--family {family}", expression.text and f"-k '{expression.text}'"]
+            what = case or f"a case of {' '.join(filter(None, given))}"
+            raise CtsError(f"no selected run judged {what}: quote an id for the shell, or search for parts of it with -k")
         growths = [[] if case else growing(archive, group, selection.condition) for group in groups]
     if html is not None:
         from reports.history.page import history_page

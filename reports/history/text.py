@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from cts.engine.tally import phrase
 from reports.formats import count, duration, percent
@@ -52,12 +53,15 @@ def _group(group: Group, grown: Sequence[Growth], selection: Selection, listed: 
         yield f"{number:5d}  {run.name}: {_about(run)}"
         yield f"       {phrase(run.verdicts)}"
         yield from (f"       note: the run {note}; cases may be missing" for note in run.notes)
-    yield from _broken(list(broke(group)), listed)
-    yield from _listed(
-        "case", "flaky: {} did not end alike with one driver and one version of the suite", map(_flake, flakes(group)), listed
-    )
-    slower = (f"{duration(one.before)} -> {duration(one.after)}, {one.ratio:.1f} times  {one.case}" for one in grown)
-    yield from _listed("case", "slower: {} took longer in the last runs than in the first, most lost time first", slower, listed)
+    yield from _broken(broke(group), listed)
+    if flaky := flakes(group):
+        cases = count(len({one.case for one in flaky}), "case")
+        yield f"  flaky: {cases} did not end alike with one driver and one version of the suite:"
+        yield from _listed(map(_flake, flaky), len(flaky), listed)
+    if grown:
+        yield f"  slower: {count(len(grown), 'case')} took longer in the last runs than in the first, most lost time first:"
+        lines = (f"{duration(one.before)} -> {duration(one.after)}, {one.ratio:.1f} times  {one.case}" for one in grown)
+        yield from _listed(lines, len(grown), listed)
     shown = range(len(group.cases)) if selection.names_cases else [place for place, changed in enumerate(group.changed) if changed]
     if not shown:
         yield f"  no case changed: {count(group.judged, 'case')} in all"
@@ -74,23 +78,22 @@ def _group(group: Group, grown: Sequence[Growth], selection: Selection, listed: 
 def _broken(found: Sequence[Broke], listed: int) -> Iterator[str]:
     """Yield the cases that do not end well now by the run that was the first bad one, newest first."""
     places: dict[tuple[PastRun, PastRun | None], list[Broke]] = defaultdict(list)
-    order = sorted(found, key=lambda one: (one.first_bad.facts["started"], one.first_bad.name), reverse=True)
-    for one in order:
+    for one in found:
         places[one.first_bad, one.last_good].append(one)
     if found:
-        yield f"  {count(len(found), 'case')} {'does' if len(found) == 1 else 'do'} not end well now, by the run where that began:"
+        counted = Counter(one.now.verdict for one in found)
+        kinds = phrase({verdict: counted[verdict] for verdict in WORDING if counted[verdict]})
+        does = "does" if len(found) == 1 else "do"
+        yield f"  {count(len(found), 'case')} {does} not end well now ({kinds}), by the run where that began:"
     for those in places.values():
         yield f"    {_place(those[0])}: {count(len(those), 'case')}"
         yield from (f"      {_mark(one.now)}  {one.case}" for one in those[:listed])
         yield from _more(len(those), listed)
 
 
-def _listed(what: str, title: str, lines: Iterator[str], listed: int) -> Iterator[str]:
-    found = list(lines)
-    if found:
-        yield f"  {title.format(count(len(found), what))}:"
-    yield from (f"    {line}" for line in found[:listed])
-    yield from _more(len(found), listed)
+def _listed(lines: Iterator[str], number: int, listed: int) -> Iterator[str]:
+    yield from (f"    {line}" for line in islice(lines, listed))
+    yield from _more(number, listed)
 
 
 def _more(number: int, listed: int) -> Iterator[str]:

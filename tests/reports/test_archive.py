@@ -148,8 +148,21 @@ def test_a_folder_that_is_no_archive_is_refused(night, tmp_path):
 def test_an_archive_of_a_later_version_is_refused(night, archive):
     add([night(1)], archive, {})
     (archive / MARK).write_text(json.dumps({"schema": 1000}))
+    for use in (lambda: add([night(2)], archive, {}), lambda: query(str(archive), "SELECT 1")):
+        with pytest.raises(ArchiveError):
+            use()
+
+
+@pytest.mark.parametrize("sql", ["", "-- nothing", "SELECT nothing"])
+def test_a_wrong_query_is_an_error(night, archive, sql):
+    add([night(1)], archive, {})
     with pytest.raises(ArchiveError):
-        add([night(2)], archive, {})
+        query(str(archive), sql)
+
+
+def test_a_folder_without_an_archive_has_no_rows(tmp_path, capsys):
+    assert main(["archive", "sql", str(tmp_path / "nowhere"), "SELECT 1"]) == 2
+    assert "archive.json" in capsys.readouterr().err
 
 
 def test_the_command_shows_the_rows_of_a_query(night, archive, capsys):
@@ -157,7 +170,6 @@ def test_the_command_shows_the_rows_of_a_query(night, archive, capsys):
     capsys.readouterr()
     assert main(["archive", "sql", str(archive), "SELECT case_id, verdict FROM judgements ORDER BY ALL LIMIT 1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == [{"case_id": "a[x]", "verdict": "pass"}]
-    assert main(["archive", "sql", str(archive), "SELECT nothing"]) == 2
 
 
 @pytest.mark.parametrize("before", [["archive", "import"], ["history"]])

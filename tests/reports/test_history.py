@@ -101,6 +101,13 @@ def test_a_case_that_turns_twice_with_one_driver_is_flaky(nights):
     assert [(one.case, one.driver, one.bad, one.runs) for one in flakes(group)] == [("a[x]", "example 1.2.3", 1, 4)]
 
 
+def test_a_case_that_is_flaky_with_two_drivers_is_one_case(nights, capsys, tmp_path):
+    newer = {"driver": "example 2"}
+    nights(["pass", "fail", "pass", ("pass", newer), ("fail", newer), ("pass", newer)])
+    assert main(["history", str(tmp_path)]) == 0
+    assert "flaky: 1 case did" in capsys.readouterr().out
+
+
 def test_a_case_that_broke_once_is_not_flaky(nights):
     (group,) = nights(["pass", "pass", "fail", "fail"])
     assert flakes(group) == []
@@ -155,7 +162,7 @@ def test_notable_cases_are_those_that_changed_or_did_not_end_well(folder):
 
 
 @pytest.mark.parametrize(
-    ("words", "cases"), [("a[ and not x", ["a[old]", "a[y]", "a[z]"]), ("(X or old) and not nothing", ["a[old]", "a[x]"]), ("not a", [])]
+    ("words", "cases"), [("a[ and not x", ["a[old]", "a[y]", "a[z]"]), ("(X or old) and not nothing", ["a[old]", "a[x]"])]
 )
 def test_an_expression_selects_by_words_of_the_id(folder, words, cases, capsys):
     assert main(["history", str(folder), "-k", words, "--json"]) == 0
@@ -226,8 +233,23 @@ def test_the_command_shows_a_life(folder, capsys):
     assert len(re.findall(r"^  [✗~] .*1 run|^  ✗ .*2 runs", capsys.readouterr().out, re.MULTILINE)) == 2
 
 
-def test_a_case_that_no_run_judged_is_an_error(folder, capsys):
-    assert main(["history", str(folder), "a[nowhere]"]) == 2
+@pytest.mark.parametrize("selection", [["a[nowhere]"], ["--family", "nowhere"], ["-k", "nowhere and a"]])
+def test_cases_that_no_run_judged_are_an_error(folder, selection, capsys):
+    assert main(["history", str(folder), *selection]) == 2
+    assert "nowhere" in capsys.readouterr().err
+
+
+def test_failures_come_before_known_ones(nights, capsys, tmp_path):
+    nights([KNOWN["verdict"]])
+    assert main(["history", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert out.index("✗  a[y]") < out.index("~  a[x]")
+    assert "2 cases do not end well now (1 known_fail, 1 fail)" in out
+
+
+def test_a_time_without_runs_names_those_of_the_archive(folder, capsys):
+    assert main(["history", str(folder), "--since", "2030"]) == 2
+    assert "2027-04-03" in capsys.readouterr().err
 
 
 def test_the_command_shows_the_cases_that_words_name_and_says_how_many_more_there_are(folder, capsys):

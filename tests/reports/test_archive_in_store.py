@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed: pip install '.[farm]'")
-pytest.importorskip("s3fs", reason="s3fs is not installed: pip install s3fs")
-pytest.importorskip("moto.server", reason="moto is not installed: pip install 'moto[server]'")
+pytest.importorskip("s3fs", reason="s3fs is not installed: pip install '.[dev]'")
+pytest.importorskip("moto.server", reason="moto is not installed: pip install '.[dev]'")
 
 import fsspec
 from moto.server import ThreadedMotoServer

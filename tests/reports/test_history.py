@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -200,6 +202,13 @@ def test_the_document_names_the_first_bad_run_and_the_last_good_one(nights):
 def test_a_folder_without_runs_is_refused(tmp_path):
     with pytest.raises(ArchiveError):
         groups(tmp_path)
+
+
+def test_an_archive_is_read_without_the_casebook_and_journals(tmp_path):
+    names = ("cts.cli", "cts.commands.history", "reports.history.show", "reports.history.source")
+    shown = f"import sys, {', '.join(names)}; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"generators.casebook", "cts.journal.journal", "jinja2"}.intersection(loaded)
 
 
 def test_an_archive_answers_as_the_folder_does(folder, tmp_path_factory, capsys):

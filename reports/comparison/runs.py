@@ -93,7 +93,9 @@ def read_run(name: str, path: Path, renames: Mapping[str, str]) -> ComparedRun:
 def _todays_id(outline: Outline, renames: Mapping[str, str]) -> str:
     """Return the current id of a case. If the id belonged to another case before a default changed, the parameters of its result reveal
     this."""
-    renamed = renames.get(outline.id, outline.id)
+    renamed = renames.get(outline.id)
+    if renamed is None:
+        return outline.id
     stated = _labels(outline.id)
     added = {name: label for name, label in _labels(renamed).items() if name not in stated}
     is_another = any(outline.parameters.get(name, label) != label for name, label in added.items())

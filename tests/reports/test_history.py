@@ -21,6 +21,7 @@ from reports.history.findings import broke, flakes, growing, newest_by_device, s
 from reports.history.groups import Selection, SelectionError, read_groups
 from reports.history.page import history_table
 from reports.history.source import opened_source
+from tests.suite import REPOSITORY
 
 KNOWN = {"verdict": "known_fail", "code": "fail.value", "known": "drops-c"}
 GPU = "Example GPU 9000"
@@ -204,10 +205,10 @@ def test_a_folder_without_runs_is_refused(tmp_path):
         groups(tmp_path)
 
 
-def test_an_archive_is_read_without_the_casebook_and_journals(tmp_path):
+def test_an_archive_is_read_without_the_casebook_and_journals():
     names = ("cts.cli", "cts.commands.history", "reports.history.show", "reports.history.source")
     shown = f"import sys, {', '.join(names)}; print(*sorted(sys.modules))"
-    loaded = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True).stdout.split()
+    loaded = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True, cwd=REPOSITORY).stdout.split()
     assert not {"generators.casebook", "cts.journal.journal", "jinja2"}.intersection(loaded)
 
 

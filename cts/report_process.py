@@ -16,7 +16,7 @@ from pathlib import Path
 from cts.engine.report_writer import processes, report_writer
 from cts.journal.growing import growing
 from cts.journal.journal import RESULTS
-from generators.casebook import load_casebook
+from generators.casebook import open_casebook
 
 _NICENESS = 5
 """How much the processes that judge come before this one."""
@@ -38,7 +38,7 @@ def main(directory: Path, root: Path) -> None:
     # An exception removes the file of a page that is half written.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     os.nice(_NICENESS)
-    write, casebook = report_writer(), load_casebook(root)
+    write, casebook = report_writer(), open_casebook(root)
     write(directory / RESULTS, directory, casebook=casebook, processes=processes(), opened=partial(growing, grows=_grows))
 
 

@@ -43,15 +43,19 @@ Rerun = Callable[[str], Verdict]
 
 def proven_by(before: Mapping[tuple[str, int], Digest], casebook: Casebook) -> tuple[Proven, ...]:
     """Return the quickest case of each family of kernels that passed in the resumed run."""
-    kernels = {family.name for family in casebook.families.values() if family.kind is CaseKind.KERNEL}
-    passed = [(digest.seconds, id_) for (id_, _), digest in before.items() if digest.verdict in ENDED_WELL and digest.family in kernels]
+    passed = [(digest.seconds, id_) for (id_, _), digest in before.items() if digest.verdict in ENDED_WELL]
     quickest: dict[str, Proven] = {}
+    others: set[str] = set()
     for seconds, id_ in sorted(passed):
         family = family_of(id_)
-        if family not in quickest:
+        if family not in quickest and family not in others:
             # A journal may name cases that this casebook does not have.
             with suppress(CasebookError):
-                quickest[family] = find_case(casebook, id_).id, seconds
+                case = find_case(casebook, id_)
+                if case.definition.kind is CaseKind.KERNEL:
+                    quickest[family] = case.id, seconds
+                else:
+                    others.add(family)
     return tuple(quickest.values())
 
 

@@ -39,8 +39,8 @@ class Foretelling:
         self._foreteller = foreteller
         self._told: dict[str, Told] = {}
         self.cases: dict[str, Sequence[Identified]] = {}
-        for family in selection.casebook:
-            file = selection.file(family)
+        for family in selection.families:
+            file = selection.file(family.name)
             cases: Iterable[Identified] = selection.identified(family)
             if words:
                 cases = (Identified(family, case.id) for case in named(selection, family, words, (COMMAND, family.path.name)))

@@ -124,7 +124,7 @@ class Run:
     def _files(self) -> Mapping[str, str]:
         """The file of each family, as node ids name it."""
         selection = self.selected.selection
-        return {family.name: selection.file(family) for family in selection.casebook}
+        return {name: selection.file(name) for name in selection.casebook.families}
 
     def select(self, ids: Sequence[str]) -> None:
         """Set what the run judges: these cases and blocks, and the cases that need no item."""

@@ -63,7 +63,7 @@ class Selected:
 
     @cached_property
     def _blocks(self) -> Mapping[str, tuple[Family, Block]]:
-        return {block.name: (family, block) for family in self.selection.casebook for block in self.selection.blocks(family) or ()}
+        return {block.name: (family, block) for family in self.selection.families for block in self.selection.blocks(family) or ()}
 
     @cached_property
     def _by_labels(self) -> Mapping[str, Mapping[tuple[str, ...], str]]:

@@ -57,16 +57,26 @@ class Selection:
 
     @property
     def files(self) -> list[Path]:
-        """The file of every family, in order."""
-        return [family.path for family in self.casebook.families.values()]
+        """The files of the families that may have selected cases, in order."""
+        return [self.casebook.families.files[name] for name in self._names]
 
     def family(self, path: Path) -> Family | None:
         """Return the family that the file describes."""
-        return next((family for family in self.casebook.families.values() if family.path == path), None)
+        families = self.casebook.families
+        return families[path.stem] if families.files.get(path.stem) == path else None
 
-    def file(self, family: Family) -> str:
-        """Return the family's file as node ids name it: that depends neither on the kind of installation nor on pytest's rootdir."""
-        return family.path.relative_to(self.casebook.root.parent).as_posix()
+    @property
+    def families(self) -> Iterator[Family]:
+        """The families that may have selected cases, in order."""
+        return map(self.casebook.family, self._names)
+
+    @property
+    def _names(self) -> Iterator[str]:
+        return (name for name in self.casebook.families if self.listed is None or name in self.listed)
+
+    def file(self, name: str) -> str:
+        """Return a family's file as node ids name it: that depends neither on the kind of installation nor on pytest's rootdir."""
+        return self.casebook.families.files[name].relative_to(self.casebook.root.parent).as_posix()
 
     def cases(self, family: Family, wanted: Callable[[str], bool] | None = None) -> Iterator[Case]:
         """Return the family's cases, in an order that is the same in every process.

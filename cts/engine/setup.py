@@ -38,7 +38,7 @@ from cts.journal.run_record import DeviceRecord, RunRecord
 from cts.kinds.foretelling import Foreteller
 from cts.printable import portable_argument
 from cts.verdict.known_failures import NONE_KNOWN, known_failures, with_files
-from generators.casebook import Casebook, load_casebook
+from generators.casebook import Casebook, load_families, open_casebook
 from generators.errors import CtsError
 
 
@@ -94,13 +94,13 @@ class Prepared:
 
 
 @cache
-def loaded_casebook(root: Path) -> Casebook:
-    """Return the casebook of a checkout, loaded once: processes that are forked from this one have it too.
+def casebook_of(root: Path) -> Casebook:
+    """Return the casebook of a checkout, opened once: processes that are forked from this one have its families too.
 
     Raises:
-        CasebookError: see ``load_casebook``.
+        CasebookError: see ``open_casebook``.
     """
-    return load_casebook(root)
+    return open_casebook(root)
 
 
 def prepare(invocation: Invocation) -> Prepared:
@@ -120,7 +120,9 @@ def prepare(invocation: Invocation) -> Prepared:
     with ThreadPoolExecutor(1) as asking:
         # A driver answers in a separate process; read the casebook meanwhile.
         asked = asking.submit(checked_groups, options)
-        casebook = loaded_casebook(invocation.root)
+        casebook = casebook_of(invocation.root)
+        if not options["case_list"] and invocation.request.everything:
+            load_families(casebook)
         named = check_named(casebook, invocation.request)
         listed = list_ids(casebook, invocation.directory / options["case_list"]) if options["case_list"] else None
         groups = asked.result()

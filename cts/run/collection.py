@@ -130,7 +130,7 @@ def _known(case: Case) -> Case:
 
 def cases_file(parent: pytest.Collector, path: Path, family: Family, selection: Selection) -> CasesFile:
     """Return the collector of a family's file."""
-    file: CasesFile = CasesFile.from_parent(parent, path=path, nodeid=selection.file(family), family=family, selection=selection)
+    file: CasesFile = CasesFile.from_parent(parent, path=path, nodeid=selection.file(family.name), family=family, selection=selection)
     return file
 
 

@@ -70,10 +70,11 @@ def _load(root: Path) -> None:
     with all_kept():
         for name in _LOADED:
             import_module(name)
-        from cts.engine.setup import loaded_casebook
+        from cts.engine.setup import casebook_of
+        from generators.casebook import load_families
 
         with suppress(CtsError):
-            loaded_casebook(root)
+            load_families(casebook_of(root))
         _execnet()
     gc.collect()
     gc.freeze()

@@ -213,7 +213,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
 def _join(config: pytest.Config, worker_input: Mapping[str, Any]) -> None:
     """Set up a worker of pytest-xdist."""
     from cts.engine.plan import plan_from_bytes
-    from cts.engine.setup import loaded_casebook, worker
+    from cts.engine.setup import casebook_of, worker
     from cts.run.collection import KnownItems
     from cts.run.judging import ItemJudging
 
@@ -221,7 +221,7 @@ def _join(config: pytest.Config, worker_input: Mapping[str, Any]) -> None:
     root = suite_root(config.rootpath)
     plan = plan_from_bytes(worker_input[PLAN])
     place = worker_input["workerid"], worker_input["workercount"]
-    selection = plan.selection(loaded_casebook(root))
+    selection = plan.selection(casebook_of(root))
     judges = worker(plan, selection, [], place, bool(config.getoption("maxfail")))
     if selection.asked is not None and plan.settings.limit is None:
         config.pluginmanager.register(KnownItems(selection), "cts-items")

@@ -1,6 +1,6 @@
 """From YAML to cases: families, parameters, constraints, tiers and stable ids. docs/casebook.md documents the files."""
 
-from generators.casebook.book import Casebook, find_case, load_case, load_casebook, named_case
+from generators.casebook.book import Casebook, find_case, load_case, load_casebook, load_families, named_case, open_casebook
 from generators.casebook.builders import CaseKind
 from generators.casebook.cases import BuiltCase, Case, build, build_conversion, build_module, build_query, expand, full_ids
 from generators.casebook.covers import Cover
@@ -32,8 +32,10 @@ __all__ = [
     "full_ids",
     "load_case",
     "load_casebook",
+    "load_families",
     "load_family",
     "load_positions",
     "load_requirements",
     "named_case",
+    "open_casebook",
 ]

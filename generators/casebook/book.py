@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 
 from generators.casebook.cases import Case, violated
 from generators.casebook.family import Family, load_family
@@ -19,20 +19,50 @@ from generators.suggestion import FAMILIES, suggestion
 _ID = re.compile(r"(?:(?P<path>.*\.yaml)::)?(?P<family>[^\[\]]*)\[(?P<labels>[^\[\]]*)\]")
 
 
+class Families(Mapping[str, Family]):
+    """Families by name, in the order of their files. Each is loaded when it is first asked for.
+
+    Args:
+        files: the file of each family, by name.
+        load: loads a family from its file.
+
+    Asking for a family raises ``CasebookError``: see ``load_family``.
+    """
+
+    def __init__(self, files: Mapping[str, Path], load: Callable[[Path], Family]) -> None:
+        self.files = files
+        self._load = load
+        self._loaded: dict[str, Family] = {}
+
+    def __getitem__(self, name: str) -> Family:
+        if name not in self._loaded:
+            self._loaded[name] = self._load(self.files[name])
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.files
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+
 @dataclass(frozen=True)
 class Casebook:
     """Everything that the suite tests.
 
     Attributes:
         root: the folder of cases.
-        families: families by name, in the order of their files.
+        families: the families.
         requirements: the requirements by id.
         positions: the positions by id.
         unfinished: specification -> why its requirements may be open.
     """
 
     root: Path
-    families: Mapping[str, Family]
+    families: Families
     requirements: Mapping[str, Requirement]
     positions: Mapping[str, Position]
     unfinished: Mapping[str, str]
@@ -64,26 +94,50 @@ def load_casebook(root: Path, only: Collection[str] | None = None) -> Casebook:
         only: the names of the families to load; by default, all.
 
     Raises:
-        CasebookError: see ``load_family``; or two families have one name, or a name of ``only`` is unknown.
+        CasebookError: see ``open_casebook`` and ``load_family``.
+    """
+    casebook = open_casebook(root, only)
+    load_families(casebook)
+    return casebook
+
+
+def load_families(casebook: Casebook) -> None:
+    """Load all families of an opened casebook.
+
+    Raises:
+        CasebookError: see ``load_family``.
+    """
+    for _ in casebook:
+        pass
+
+
+def open_casebook(root: Path, only: Collection[str] | None = None) -> Casebook:
+    """Return the casebook of a folder, which loads each family when it is first asked for: all of them take a second.
+
+    Args:
+        root, only: see ``load_casebook``.
+
+    Raises:
+        CasebookError: two families have one name, a name of ``only`` is unknown, or the requirements or positions are malformed.
     """
     folder = cases_folder(root)
     for path in sorted(folder.glob("*/*.yml")):
         raise CasebookError(f"{path}: files of the casebook end in .yaml: rename it to {path.stem}.yaml, or nothing in it runs")
     # A family has the name of its file.
-    files = [path for path in sorted(folder.glob("*/*.yaml")) if path.parent.name != "requirements"]
-    for name in only or ():
-        if name not in (names := [path.stem for path in files]):
-            raise _no_family(name, names)
-    requirements, positions = load_requirements(folder), load_positions(folder)
-    families: dict[str, Family] = {}
-    for path in files:
-        if only is not None and path.stem not in only:
+    files: dict[str, Path] = {}
+    for path in sorted(folder.glob("*/*.yaml")):
+        if path.parent.name == "requirements":
             continue
-        family = load_family(path, requirements, positions)
-        if family.name in families:
-            raise CasebookError(f"{path}:1: family: '{family.name}' is already the family of {families[family.name].path}")
-        families[family.name] = family
-    return Casebook(folder, MappingProxyType(families), requirements, positions, load_unfinished(folder))
+        if path.stem in files:
+            raise CasebookError(f"{path}:1: family: '{path.stem}' is already the family of {files[path.stem]}")
+        files[path.stem] = path
+    for name in only or ():
+        if name not in files:
+            raise _no_family(name, files)
+    requirements, positions = load_requirements(folder), load_positions(folder)
+    chosen = {name: path for name, path in files.items() if only is None or name in only}
+    families = Families(chosen, partial(load_family, requirements=requirements, positions=positions))
+    return Casebook(folder, families, requirements, positions, load_unfinished(folder))
 
 
 def _no_family(name: str, known: Collection[str]) -> CasebookError:

@@ -61,6 +61,7 @@ def environment(run: Run, folder: Path, layer: Path, faults: Sequence[str]) -> d
         "VK_LOADER_LAYERS_DISABLE": "~implicit~",
         # The cache of compiled shaders is kept between runs, so each shader is compiled once.
         "MESA_SHADER_CACHE_DIR": str(layer / "shader_cache"),
+        "GALLIVM_PERF": "nopt",
         "PYTHONDONTWRITEBYTECODE": "",
         "COLUMNS": "200",
     }

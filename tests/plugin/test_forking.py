@@ -9,10 +9,11 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from cts.run import fork_client
+from cts.run import fork_client, plugin
 from cts.run.forking import Forking
 from tests.plugin.conftest import SMOKE
 from tests.suite import REPOSITORY
@@ -85,6 +86,25 @@ def test_a_worker_that_waits_ends_with_its_server():
     for descriptor in waiting:
         assert select.select([descriptor], [], [], 60)[0]
         os.close(descriptor)
+
+
+@pytest.mark.parametrize(
+    ("given", "workers", "early"),
+    [
+        ({"require_vulkan": True}, ["popen", "popen"], 2),
+        ({"require_vulkan": True}, ["popen"], 0),
+        ({"require_vulkan": True}, ["popen", "ssh=there"], 0),
+        ({}, ["popen", "popen"], 0),
+        *(
+            ({"require_vulkan": True, name: "given"}, ["popen", "popen"], 0)
+            for name in ("validation", "compile_only", "isolation", "device")
+        ),
+    ],
+)
+def test_devices_start_early_only_if_each_worker_will_open_one(given, workers, early):
+    options = dict.fromkeys(("require_vulkan", "validation", "compile_only", "isolation", "device")) | given
+    config = SimpleNamespace(getvalue=lambda _: workers)
+    assert plugin._early(config, options) == early
 
 
 def test_without_a_server_a_worker_starts_by_itself():

@@ -21,7 +21,7 @@ from cts.devices.driver_messages import DriverMessages
 from cts.devices.failures import rebuilt
 from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, HEARD, Decoder, Disconnected, NotAMessage, TooLong, Unsendable, pieces
 from cts.devices.patience import Late, Patience, waiting_for_cpu
-from cts.devices.requests import NEWS, REQUESTS, Request
+from cts.devices.requests import LOADS_DRIVERS, NEWS, REQUESTS, Request
 from cts.devices.shared_memory import NONE, share
 from generators.errors import CtsError, GeneratorError, Rule
 
@@ -76,6 +76,7 @@ class ChildProcess:
     Args:
         environment: environment variables for the child, added to this process's own.
         waiting: takes a process id and starts to measure how long that process waits for a CPU; see cts.devices.patience.Measure.
+        loads_drivers: whether the child loads the Vulkan drivers before it reads a request.
 
     Attributes:
         ended: whether the child is unusable.
@@ -90,6 +91,7 @@ class ChildProcess:
         self,
         environment: Mapping[str, str] = MappingProxyType({}),
         waiting: Callable[[int], Callable[[], float]] = waiting_for_cpu,
+        loads_drivers: bool = False,
     ) -> None:
         self.shaders_since: float | None = None
         self._waiting = waiting
@@ -106,7 +108,7 @@ class ChildProcess:
         variables = {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path), "PYTHONUNBUFFERED": "1", **environment}
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", MODULE, *map(str, passed)],
+                [sys.executable, "-P", "-m", MODULE, *([LOADS_DRIVERS] if loads_drivers else []), *map(str, passed)],
                 stdin=subprocess.DEVNULL,
                 stdout=writing,
                 stderr=writing,

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from cts.devices.child import ChildProcess, DiedIdle
 from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, Disturbed, Finding, Listings
+from cts.devices.early_child import early_child
 from cts.devices.identity import DeviceChanged, check_same
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall
 from cts.devices.property_commands import PropertyAnswer, PropertyCall
@@ -101,10 +102,18 @@ class IsolatedDevice:
         if self._child is not None and not self._child.ended:
             return
         begin = time.perf_counter()
-        child = ChildProcess(dict(self._spec.environment))
+        environment = dict(self._spec.environment)
+        early = early_child(environment) if self._spec.kind == "vulkan" else None
+        child = early or ChildProcess(environment)
         try:
-            # The child has these variables already; a path need not be Unicode.
-            description: DeviceDescription = child.ask(("open", replace(self._spec, environment=())), self._open_timeout, "open")
+            try:
+                description = self._opened(child)
+            except DiedIdle:
+                if early is None:
+                    raise
+                # Whatever ended it, it was not this request.
+                child = ChildProcess(environment)
+                description = self._opened(child)
             if self._description is None:
                 self._description = description
             check_same(self._description, description)
@@ -121,6 +130,10 @@ class IsolatedDevice:
             raise
         self._child = child
         self._opening = {"open": time.perf_counter() - begin}
+
+    def _opened(self, child: ChildProcess) -> DeviceDescription:
+        # The child has these variables already; a path need not be Unicode.
+        return cast(DeviceDescription, child.ask(("open", replace(self._spec, environment=())), self._open_timeout, "open"))
 
     @contextmanager
     def limited(self, seconds: float | None) -> Iterator[None]:

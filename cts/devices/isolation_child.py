@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 from cts.devices.device import AnnouncesSteps, Device, DeviceDescription, ForwardsMessages, NoVulkan, Step, TellsOfCode, WalksBack
@@ -29,7 +30,7 @@ from cts.devices.messages import (
     send,
 )
 from cts.devices.property_commands import AnswersQueries
-from cts.devices.requests import REQUESTS
+from cts.devices.requests import LOADS_DRIVERS, REQUESTS
 from cts.devices.shared_memory import accept
 from cts.devices.spec import DeviceSpec
 
@@ -79,6 +80,13 @@ class _Requests:
             self._instance = Instance()
         return self._instance
 
+    def load_drivers(self) -> None:
+        """Load what opening a Vulkan device loads. If that fails, opening the device fails too, and reports it."""
+        with suppress(Exception):
+            import cts.devices.vulkan.device  # noqa: F401
+
+            self.instance.physical_devices()
+
     def on_count_vulkan(self) -> int:
         count = len(self.instance.physical_devices())
         if not count:
@@ -92,6 +100,8 @@ class _Requests:
 
     def on_open(self, spec: DeviceSpec) -> DeviceDescription:
         self._device = self._open_device(spec, watched=True)
+        # The device has its own instance. The other one has kept the drivers loaded until now.
+        self._close_instance()
         if isinstance(self._device, AnnouncesSteps):
             self._device.announce = self._announce
         if isinstance(self._device, ForwardsMessages):
@@ -119,9 +129,12 @@ class _Requests:
 
     def on_close(self) -> None:
         device, self._device = self._device, None
-        instance, self._instance = self._instance, None
         if device is not None:
             device.close()
+        self._close_instance()
+
+    def _close_instance(self) -> None:
+        instance, self._instance = self._instance, None
         if instance is not None:
             instance.close()
 
@@ -156,9 +169,11 @@ class _Server:
         channel: the socket.
         open_device: opens the device.
         shared: the descriptors of memory that the parent shares, if there is any.
+        loads_drivers: whether to load the Vulkan drivers before the first request.
     """
 
-    def __init__(self, channel: socket.socket, open_device: OpensDevices, shared: Sequence[int] = ()) -> None:
+    def __init__(self, channel: socket.socket, open_device: OpensDevices, shared: Sequence[int] = (), loads_drivers: bool = False) -> None:
+        self._loads_drivers = loads_drivers
         self._channel = channel
         self._open_device = open_device
         self._asked, self._answers = accept(shared)
@@ -175,6 +190,8 @@ class _Server:
         """
         decoder = Decoder(self._asked)
         requests = _Requests(self._open_device, lambda step: self._send((DOING, step)), self._forward)
+        if self._loads_drivers:
+            requests.load_drivers()
         while True:
             received = receive(self._channel, decoder)
             self._number, name = received.number, received.kind
@@ -205,17 +222,22 @@ class _Server:
 
 
 def main(open_device: OpensDevices) -> None:
-    """Serve the socket whose descriptor is the first argument of this process. The other arguments are descriptors of shared memory."""
+    """Serve the socket whose descriptor is the first argument of this process. The other arguments are descriptors of shared memory.
+
+    LOADS_DRIVERS may come before them.
+    """
     faulthandler.enable()
     # The parent handles these signals and ends this process. If a job's signal ended this process too, that would look like a crash.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    descriptor, *shared = map(int, sys.argv[1:])
+    arguments = sys.argv[1:]
+    loads_drivers = arguments[0] == LOADS_DRIVERS
+    descriptor, *shared = map(int, arguments[loads_drivers:])
     channel = socket.socket(fileno=descriptor)
     channel.set_inheritable(False)
     _end_with_parent(channel)
     try:
-        _Server(channel, open_device, shared).serve()
+        _Server(channel, open_device, shared, loads_drivers).serve()
     except (Disconnected, NotAMessage) as error:
         # The parent is alive, or this process would have been ended. So code in this process closed the descriptor or read from it.
         print(f"the channel to the suite was closed or read by a driver ({type(error).__name__}: {error})", file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
-"""A process that has loaded what every worker needs, and forks the workers of pytest-xdist: ``python -m cts.run.fork_server FD ROOT``.
+"""A process that has loaded what every worker needs, and forks the workers of pytest-xdist: ``python -m cts.run.fork_server FD ROOT N``.
 
 It has one thread, so a fork copies nothing half done. It listens on the socket FD, loads the cases below ROOT, and ends when its input
-ends: when the process that started it is gone.
+ends: when the process that started it is gone. It forks N workers before they are asked for: each already starts the process of its device.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from cts.devices.early_child import start_early
 from cts.engine.garbage import all_kept
 from cts.run.fork_client import STREAMS, is_own
 from generators.errors import CtsError
@@ -46,6 +47,23 @@ def main() -> None:
     _load(Path(sys.argv[2]))
     # Nobody waits for the workers.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    early: list[socket.socket] = []
+    for _ in range(int(sys.argv[3])):
+        ours, theirs = socket.socketpair()
+        if os.fork() == 0:
+            # Only the server may hold the other ends: then this worker learns when it ends.
+            for end in (listener, ours, *early):
+                end.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            start_early()
+            _, received, _, _ = socket.recv_fds(theirs, 16, 1 + len(STREAMS))
+            theirs.close()
+            if len(received) == 1 + len(STREAMS):
+                _handle(handlers)
+                _become(socket.socket(fileno=received[0]), received[1:])
+            return
+        theirs.close()
+        early.append(ours)
     while True:
         ready, _, _ = select.select([_INPUT, listener.fileno()], [], [])
         if _INPUT in ready:
@@ -53,16 +71,30 @@ def main() -> None:
         connection, _ = listener.accept()
         if is_own(connection):
             _, streams, _, _ = socket.recv_fds(connection, 16, len(STREAMS))
-            if len(streams) == len(STREAMS) and os.fork() == 0:
-                listener.close()
+            if len(streams) == len(STREAMS) and not _is_handed(connection, streams, early) and os.fork() == 0:
+                for end in (listener, *early):
+                    end.close()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                for number, handler in handlers.items():
-                    signal.signal(number, handler)
+                _handle(handlers)
                 _become(connection, streams)
                 return
             for stream in streams:
                 os.close(stream)
         connection.close()
+
+
+def _handle(handlers: dict[signal.Signals, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def _is_handed(connection: socket.socket, streams: list[int], early: list[socket.socket]) -> bool:
+    """Hand a connection to a worker that waits, and tell whether there was one."""
+    while early:
+        with early.pop(0) as worker, suppress(OSError):
+            socket.send_fds(worker, [b"worker"], [connection.fileno(), *streams])
+            return True
+    return False
 
 
 def _load(root: Path) -> None:

@@ -26,9 +26,10 @@ class Forking:
 
     Args:
         root: the root of the checkout.
+        early: how many workers will surely hold a Vulkan device in a child process: it is started before they are asked for.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, early: int = 0) -> None:
         # Loading takes as long as the rest of the start, and needs nothing of it.
         with socket.socket(socket.AF_UNIX) as listener:
             # The kernel chooses the address.
@@ -37,7 +38,7 @@ class Forking:
             self._name = listener.getsockname()[1:].decode("ascii")
             number = listener.fileno()
             self._server = subprocess.Popen(
-                [sys.executable, "-P", "-m", "cts.run.fork_server", str(number), os.fspath(root)],
+                [sys.executable, "-P", "-m", "cts.run.fork_server", str(number), os.fspath(root), str(early)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

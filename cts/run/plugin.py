@@ -166,9 +166,19 @@ def _configure(config: pytest.Config) -> None:
         config.pluginmanager.unregister(name="hypothesispytest")
     if _controls(config) and can_fork():
         with suppress(OSError):
-            config.pluginmanager.register(Forking(root), "cts-forking")
+            config.pluginmanager.register(Forking(root, _early(config, options)), "cts-forking")
     with all_kept():
         _start(config, request, options)
+
+
+def _early(config: pytest.Config, options: Mapping[str, Any]) -> int:
+    """Return how many workers may start the process of their Vulkan device before the device is known: all, or none."""
+    from xdist.workermanage import parse_tx_spec_config
+
+    is_certain = options["require_vulkan"] and not any(options[name] for name in ("validation", "compile_only", "isolation", "device"))
+    workers = parse_tx_spec_config(config) if is_certain else []
+    # The only process opens its device when it needs it. Workers elsewhere are not forked here.
+    return len(workers) if len(workers) > 1 and all(spec == "popen" for spec in workers) else 0
 
 
 def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) -> None:

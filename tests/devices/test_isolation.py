@@ -24,6 +24,8 @@ from cts.devices.device import (
     DriverRefused,
     Garbled,
     MatrixRow,
+    NoSuchDevice,
+    NoVulkan,
     OutOfMemory,
     Step,
     ValidationMessage,
@@ -583,3 +585,27 @@ def test_a_child_takes_no_module_from_the_current_directory(tmp_path, monkeypatc
     (tmp_path / "socket.py").write_text("raise SystemExit", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     assert ChildProcess().close() == ()
+
+
+def _begin_early(monkeypatch) -> ChildProcess:
+    """Start an early child in place of the fork server, which forgets it in the end."""
+    child = ChildProcess(loads_drivers=True)
+    waiting = [child]
+    monkeypatch.setattr("cts.devices.isolation.early_child", lambda _: waiting.pop() if waiting else None)
+    return child
+
+
+def test_the_first_device_is_opened_in_the_child_that_was_started_early(monkeypatch):
+    child = _begin_early(monkeypatch)
+    with pytest.raises(DeviceError):
+        IsolatedDevice(replace(_spec(), kind="vulkan", name="0" * 32), 20.0).open()
+    assert child.ended
+
+
+def test_a_child_that_died_before_it_was_asked_costs_nothing(monkeypatch):
+    child = _begin_early(monkeypatch)
+    os.kill(child._process.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, child._process.pid, os.WEXITED | os.WNOWAIT)
+    with pytest.raises((NoVulkan, NoSuchDevice)):
+        IsolatedDevice(replace(_spec(), kind="vulkan", name="0" * 32), 20.0).open()
+    assert child.ended

@@ -8,10 +8,12 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from cts.run import fork_client
+from cts.run import fork_client, plugin
 from cts.run.forking import Forking
 from tests.plugin.conftest import SMOKE
 from tests.suite import REPOSITORY
@@ -27,10 +29,13 @@ class Spec:
         self.__dict__.update({"popen": True, "python": None, "chdir": None, "via": None, "env": {}, **attributes})
 
 
-def client(name: str) -> subprocess.Popen[str]:
+TELLS = "import sys; from cts.devices.early_child import early_child as e; print(int(e({}) is not None), flush=True); sys.stdin.readline()"
+
+
+def client(name: str, says: str = SAYS) -> subprocess.Popen[str]:
     command = [sys.executable, "-I", "-S", fork_client.__file__, name, "-u", "-c", BOOTSTRAP]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    process.stdin.write(f"{SAYS!r}\n")
+    process.stdin.write(f"{says!r}\n")
     process.stdin.flush()
     return process
 
@@ -38,6 +43,13 @@ def client(name: str) -> subprocess.Popen[str]:
 @pytest.fixture
 def server():
     server = Forking(REPOSITORY)
+    yield server
+    server.pytest_unconfigure()
+
+
+@pytest.fixture
+def early_server():
+    server = Forking(REPOSITORY, early=1)
     yield server
     server.pytest_unconfigure()
 
@@ -55,6 +67,44 @@ def test_a_worker_is_a_fork_that_has_loaded_the_suite(server):
         one.communicate("\n")
         other.communicate("\n")
     assert (one.returncode, other.returncode) == (0, 0)
+
+
+def test_a_worker_that_waited_has_the_process_of_its_device_and_the_next_one_has_none(early_server):
+    with client(name_of(early_server), TELLS) as one, client(name_of(early_server), TELLS) as other:
+        assert sorted(process.communicate("\n")[0].split()[0] for process in (one, other)) == ["0", "1"]
+
+
+def test_a_worker_that_waits_ends_with_its_server():
+    server = Forking(REPOSITORY, early=2)
+    with client(name_of(server)) as one:
+        one.communicate("\n")
+    # It has made one worker from one that waited, so the other one waits.
+    children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+    waiting = [descriptor for pid in children if (descriptor := _opened(int(pid))) is not None]
+    assert waiting
+    server.pytest_unconfigure()
+    for descriptor in waiting:
+        assert select.select([descriptor], [], [], 60)[0]
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize(
+    ("given", "workers", "early"),
+    [
+        ({"require_vulkan": True}, ["popen", "popen"], 2),
+        ({"require_vulkan": True}, ["popen"], 0),
+        ({"require_vulkan": True}, ["popen", "ssh=there"], 0),
+        ({}, ["popen", "popen"], 0),
+        *(
+            ({"require_vulkan": True, name: "given"}, ["popen", "popen"], 0)
+            for name in ("validation", "compile_only", "isolation", "device")
+        ),
+    ],
+)
+def test_devices_start_early_only_if_each_worker_will_open_one(given, workers, early):
+    options = dict.fromkeys(("require_vulkan", "validation", "compile_only", "isolation", "device")) | given
+    config = SimpleNamespace(getvalue=lambda _: workers)
+    assert plugin._early(config, options) == early
 
 
 def test_without_a_server_a_worker_starts_by_itself():

@@ -85,8 +85,11 @@ class DeviceHolder:
         return self._device
 
     def begin(self) -> None:
-        """Begin to open the device in a separate thread. The first caller that needs the device waits for it and gets its errors."""
-        if self._device is None and self._begun is None:
+        """Begin to open the next device in a separate thread: the first one, or the one after a device that is about to be lost.
+
+        The first caller that needs it waits for it and gets its errors.
+        """
+        if self._begun is None:
             self._begun = Future()
             Thread(target=self._open_into, args=(self._begun,), daemon=True, name="opens the device").start()
 
@@ -112,28 +115,25 @@ class DeviceHolder:
         raise DeviceUnavailable(what + tried + line_end + last_words, attempts=times) from last
 
     def discard(self) -> None:
-        """Close the device, whatever its state, and ignore errors. The next use opens a fresh one."""
-        device = self._taken()
+        """Close the device, whatever its state, and ignore errors. The next use gets a fresh one; one that was begun is fresh."""
+        device, self._device = self._device, None
         if device is not None:
             # A lost device may fail to close in any way. The next one does not depend on it.
             with suppress(Exception):
                 self._close(device)
 
     def close(self) -> None:
-        """Close the device if it is open."""
-        device = self._taken()
-        if device is not None:
-            self._close(device)
-
-    def _taken(self) -> Judge | None:
-        """Return the device, if any, and give up ownership of it."""
-        begun, self._begun = self._begun, None
-        if begun is not None:
-            # The device was never used, so a failure to open it does not matter.
-            with suppress(DeviceError):
-                return begun.result()
+        """Close the device if it is open, and the one that was begun."""
         device, self._device = self._device, None
-        return device
+        begun, self._begun = self._begun, None
+        try:
+            if device is not None:
+                self._close(device)
+        finally:
+            if begun is not None:
+                # The device was never used, so a failure to open it does not matter.
+                with suppress(DeviceError):
+                    self._close(begun.result())
 
     def _close(self, device: Judge) -> None:
         self.findings += device.close()

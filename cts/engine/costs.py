@@ -6,8 +6,11 @@ be the same on every machine, so they depend only on this file.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from math import inf
 from pathlib import Path
 from statistics import median
@@ -27,6 +30,9 @@ UNTYPICAL = 20
 
 LONG = 1_000_000
 """and at least this many microseconds."""
+
+Order = tuple[Sequence[int], Callable[[], Sequence[int]]]
+"""The numbers of the cases that come first, in their order, and what finds the numbers of the others."""
 
 NOT_RUN = frozenset({Verdict.NOT_SUPPORTED, Verdict.RESOURCE_ERROR})
 """Verdicts of cases that cost almost nothing."""
@@ -119,11 +125,27 @@ def write_costs(root: Path, costs: Costs) -> None:
     (root / FILE).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def order_of(root: Path, ids: Sequence[str], without: Collection[str] = ()) -> tuple[list[int], list[int]]:
-    """Return the order of cases by the costs that are pinned in a checkout, without some of them; see ``longest_first``."""
+def order_of(root: Path, ids: Sequence[str], without: Callable[[str], Collection[str]], processes: int) -> Order:
+    """Return the order of cases by the costs that are pinned in a checkout; see ``longest_first``.
+
+    Each process begins with a quick case, from the family that most of the long cases have. It is soon there to be seen, and to be the
+    control of the long case after it: another long case of the family would be a slow control.
+
+    Args:
+        without: returns the ids of a family's cases to leave out.
+    """
     pinned = read_costs(root).cases
     first, others = longest_first([pinned.get(id_) for id_ in ids])
-    return [number for number in first if ids[number] not in without], [number for number in others if ids[number] not in without]
+    left = partial(_left, ids, without)
+    long = list(left(first))
+    families = Counter(family_of(ids[number]) for number in long)
+    of_most = max(families, key=families.__getitem__, default=None)
+    quick = list(islice(left(number for number in others if family_of(ids[number]) == of_most), processes))
+    return [*quick, *long], lambda: list(left(number for number in others if number not in quick))
+
+
+def _left(ids: Sequence[str], without: Callable[[str], Collection[str]], numbers: Iterable[int]) -> Iterator[int]:
+    return (number for number in numbers if ids[number] not in without(family_of(ids[number])))
 
 
 def longest_first(costs: Sequence[int | None]) -> tuple[list[int], list[int]]:

@@ -24,15 +24,16 @@ class Dealing:
 
     Args:
         first: the cases that come first, in their order.
-        others: the other cases, in their order.
-        processes: the processes that get a part of the others.
         ahead: how many of the first cases a process has.
     """
 
-    def __init__(self, first: Iterable[int], others: Sequence[int], processes: Sequence[Hashable], ahead: int = AHEAD) -> None:
+    def __init__(self, first: Iterable[int], ahead: int = AHEAD) -> None:
         self._first = deque(first)
         self._ahead = ahead
         self._parts: dict[Hashable, deque[int]] = {}
+
+    def divide(self, others: Sequence[int], processes: Sequence[Hashable]) -> None:
+        """Give each of the processes a part of the other cases."""
         for number, process in enumerate(processes):
             begin, end = (len(others) * place // len(processes) for place in (number, number + 1))
             self._parts[process] = deque(others[begin:end])

@@ -38,6 +38,7 @@ class Foretelling:
     def __init__(self, selection: Selection, foreteller: Foreteller, words: str = "", deselected: tuple[str, ...] = ()) -> None:
         self._foreteller = foreteller
         self._told: dict[str, Told] = {}
+        self._ids: dict[str, frozenset[str]] = {}
         self.cases: dict[str, Sequence[Identified]] = {}
         for family in selection.families:
             file = selection.file(family.name)
@@ -55,7 +56,13 @@ class Foretelling:
 
     def told_ids(self) -> frozenset[str]:
         """Return the ids of all cases that are not supported."""
-        return frozenset(case.id for family in self.cases for case, _ in self.told(family))
+        return frozenset().union(*map(self.told_ids_of, self.cases))
+
+    def told_ids_of(self, family: str) -> frozenset[str]:
+        """Return the ids of a family's cases that are not supported."""
+        if family not in self._ids:
+            self._ids[family] = frozenset(case.id for case, _ in self.told(family))
+        return self._ids[family]
 
 
 def results(selection: Selection, settings: Settings, told: Told) -> Iterator[CaseResult]:

@@ -65,10 +65,9 @@ class Foretold:
         self._has_begun = False
         self._ended: KeyboardInterrupt | None = None
 
-    @property
-    def ids(self) -> frozenset[str]:
-        """The ids of the cases whose verdicts are known."""
-        return self._foretelling.told_ids()
+    def ids_of(self, family: str) -> frozenset[str]:
+        """Return the ids of a family's cases whose verdicts are known."""
+        return self._foretelling.told_ids_of(family)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:

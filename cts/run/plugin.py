@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     # Imported where they are used, so a run that does not concern the suite does not load them.
     from xdist.scheduler import Scheduling
 
+    from cts.engine.costs import Order
     from cts.run.main_process import Foretold
 
 
@@ -95,16 +96,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config) -> Scheduling | None:
     """Return the suite's scheduler, if the user has not chosen another one: a few cases take minutes and most take milliseconds."""
     if not config.stash.get(_SCHEDULES, False):
         return None
+    from xdist.workermanage import parse_tx_spec_config
+
     from cts.engine.costs import order_of
     from cts.run.scheduling import Scheduler
 
     if config.getoption("cts_time_limit"):
-        return Scheduler(config, lambda ids: (list(range(len(ids))), []), _FEW)
+        return Scheduler(config, lambda ids: (range(len(ids)), list), _FEW)
     foretold: Foretold | None = config.pluginmanager.get_plugin("cts-foretold")
 
-    def order(nodeids: Sequence[str]) -> tuple[list[int], list[int]]:
-        told = frozenset() if foretold is None else foretold.ids
-        return order_of(suite_root(config.rootpath), [nodeid.partition("::")[2] for nodeid in nodeids], told)
+    def order(nodeids: Sequence[str]) -> Order:
+        told: Callable[[str], Collection[str]] = (lambda _: ()) if foretold is None else foretold.ids_of
+        ids, processes = [nodeid.partition("::")[2] for nodeid in nodeids], len(parse_tx_spec_config(config))
+        return order_of(suite_root(config.rootpath), ids, told, processes)
 
     return Scheduler(config, order)
 

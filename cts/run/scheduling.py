@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 import pytest
 from xdist.workermanage import WorkerController, parse_tx_spec_config
 
+from cts.engine.costs import Order
 from cts.engine.dealing import AHEAD, MOST, Dealing
-
-Order = Callable[[Sequence[str]], tuple[list[int], list[int]]]
-"""Takes node ids. Returns the numbers of the cases that come first, in their order, and the numbers of the others."""
 
 
 class Scheduler:
@@ -18,11 +16,11 @@ class Scheduler:
 
     Args:
         config: pytest's configuration.
-        order: the order of the cases.
+        order: returns the order of the cases with some node ids.
         ahead: how many of the first cases a worker has.
     """
 
-    def __init__(self, config: pytest.Config, order: Order, ahead: int = AHEAD) -> None:
+    def __init__(self, config: pytest.Config, order: Callable[[Sequence[str]], Order], ahead: int = AHEAD) -> None:
         self._config = config
         self._workers = len(parse_tx_spec_config(config))
         self._order = order
@@ -30,7 +28,7 @@ class Scheduler:
         self._collections: dict[WorkerController, list[str]] = {}
         self._given: dict[WorkerController, list[int]] = {}
         self._ids: list[str] | None = None
-        self._dealing = Dealing((), (), ())
+        self._dealing = Dealing(())
 
     @property
     def nodes(self) -> list[WorkerController]:
@@ -87,7 +85,10 @@ class Scheduler:
                 self._complain(differing[0])
                 return
             first, others = self._order(self._ids)
-            self._dealing = Dealing(first, others, self.nodes, self._ahead)
+            self._dealing = Dealing(first, self._ahead)
+            # The workers judge these while the others are found.
+            self._deal_in_turns()
+            self._dealing.divide(others(), self.nodes)
         self._deal_all()
 
     def _complain(self, node: WorkerController) -> None:
@@ -97,20 +98,24 @@ class Scheduler:
         self._config.hook.pytest_collectreport(report=report)
 
     def _deal_all(self) -> None:
-        # In turns: with few cases, each worker gets one before any gets two.
-        for _ in range(AHEAD):
-            for node in self.nodes:
-                self._deal(node, most=1)
+        self._deal_in_turns()
         for node in self.nodes:
             self._deal(node)
 
-    def _deal(self, node: WorkerController, most: int = MOST) -> None:
+    def _deal_in_turns(self) -> None:
+        """Give each worker a case that needs one before any worker gets two: there may be few."""
+        for _ in range(AHEAD):
+            for node in self.nodes:
+                self._give(node, most=1)
+
+    def _deal(self, node: WorkerController) -> None:
         """Give a worker more cases if it needs some; tell it if there are none."""
-        if node.shutting_down:
-            return
-        given = self._given[node]
-        if dealt := self._dealing.take(node, len(given), most):
-            given += dealt
-            node.send_runtest_some(dealt)
+        self._give(node)
         if not self._dealing.left:
             node.shutdown()
+
+    def _give(self, node: WorkerController, most: int = MOST) -> None:
+        given = self._given[node]
+        if not node.shutting_down and (dealt := self._dealing.take(node, len(given), most)):
+            given += dealt
+            node.send_runtest_some(dealt)

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cts.engine.costs import longest_first
+from cts.engine.costs import Costs, longest_first, order_of, write_costs
 from cts.engine.dealing import AHEAD
 from cts.run.scheduling import Scheduler
 
@@ -43,9 +43,11 @@ class Dealt:
 
     def __init__(self, costs: list[int | None], workers: int) -> None:
         config: Any = SimpleNamespace(getvalue=lambda _: [f"{workers}*popen"], hook=SimpleNamespace(pytest_collectreport=self.complain))
-        self.scheduler = Scheduler(config, lambda ids: longest_first([costs[int(id_)] for id_ in ids]))
+        first, others = longest_first(costs)
+        self.scheduler = Scheduler(config, lambda _: (first, lambda: self.find(others)))
         self.ids = [str(number) for number in range(len(costs))]
         self.complaints: list[str] = []
+        self.waiting_meanwhile: list[list[int]] = []
         self.workers = [self.add(f"gw{number}") for number in range(workers)]
         self.scheduler.schedule()
 
@@ -54,6 +56,11 @@ class Dealt:
         self.scheduler.add_node(worker)
         self.scheduler.add_node_collection(worker, [*self.ids, *more])
         return worker
+
+    def find(self, others: list[int]) -> list[int]:
+        """Find the cases that do not come first."""
+        self.waiting_meanwhile = [list(worker.waiting) for worker in self.scheduler.nodes]  # type: ignore[attr-defined]
+        return others
 
     def complain(self, report: Any) -> None:
         self.complaints.append(report.longrepr)
@@ -85,6 +92,20 @@ def test_long_cases_come_first_and_the_others_in_their_order(costs):
     assert sorted([*long, *others]) == list(range(len(costs)))
     assert [costs[number] for number in long] == sorted((cost for cost in costs if cost), reverse=True)
     assert others == sorted(others)
+
+
+def test_workers_have_the_first_cases_while_the_others_are_found():
+    dealt = Dealt([4, 3, 2, 1, None], 2)
+    assert dealt.waiting_meanwhile == [[0, 2], [1, 3]]
+
+
+def test_each_process_begins_with_a_quick_case_of_the_family_of_most_long_cases(tmp_path):
+    (tmp_path / "golden").mkdir()
+    write_costs(tmp_path, Costs(cases={"b[x]": 5, "b[y]": 6, "a[x]": 7}))
+    ids = ["a[w]", "a[x]", "b[told]", "b[v]", "b[w]", "b[x]", "b[y]", "b[z]"]
+    first, others = order_of(tmp_path, ids, lambda family: {"b[told]"} if family == "b" else (), 2)
+    assert [ids[number] for number in first] == ["b[v]", "b[w]", "a[x]", "b[y]", "b[x]"]
+    assert [ids[number] for number in others()] == ["a[w]", "b[z]"]
 
 
 def test_each_worker_has_neighbours_of_its_own_part():

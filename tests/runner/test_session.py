@@ -111,3 +111,15 @@ def test_a_device_that_was_begun_and_that_nobody_asked_for_is_closed(refusal: st
     held.close()
     assert slow.opened == 1
     assert held.findings == []
+
+
+def test_a_device_that_was_begun_beside_another_is_the_next_one():
+    slow = Slow()
+    slow.let.set()
+    held = DeviceHolder(slow)
+    first = held.device
+    held.begin()
+    assert held.device is first
+    held.discard()
+    assert held.device is not first
+    assert slow.opened == 2

@@ -114,6 +114,11 @@ def scalar_arithmetic(state: State, operation: language.ScalarArithmetic) -> Non
             exact.
     """
     component, name = operation.result.type, operation.result.name
+    if operation.operator in _DIRECT and not component.is_float:
+        # The low bits of these results depend on the low bits of the operands alone.
+        wide = _DIRECT[operation.operator](state.scalar(operation.left), state.scalar(operation.right))
+        state.scalars[name] = wide & ((1 << component.bits) - 1)
+        return
     if has_range(state, operation.left, operation.right):
         combined(state, operation.result, operation.operator, operation.left, operation.right)
         return

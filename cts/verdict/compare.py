@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cts.verdict.codes import Code
-from cts.verdict.elements import are_equal, byte_offsets, gather, scatter
+from cts.verdict.elements import byte_offsets, gather, scatter
 from cts.verdict.expected import NO_AUTHORITY, Authority, Exact, Expected, Interval, OneOf, Placed, ValueSet
 from cts.verdict.failure import Bounds, EnvelopeBounds, FailingMatrix, Mismatch, MismatchKind, Number, WrongElement
 from cts.verdict.pattern import pattern
@@ -240,22 +240,21 @@ def compare_quality(expected: Expected, before: Mapping[str, np.ndarray], outcom
 def _is_kept(stores: Sequence[Placed], old: np.ndarray, new: np.ndarray) -> bool:
     """Tell whether ``new`` keeps every byte of ``old`` (uint8, of equal length) that no store covers."""
     for start in range(0, len(new), _PART):
-        undone, before = new[start : start + _PART].copy(), old[start : start + _PART]
+        changed = new[start : start + _PART] != old[start : start + _PART]
         for placed in stores:
-            _undo(undone, placed, before, start, whole=len(before) == len(old))
-        if not are_equal(undone, before):
+            _allow(changed, placed, start, whole=len(changed) == len(old))
+        if changed.any():
             return False
     return True
 
 
-def _undo(part: np.ndarray, placed: Placed, before: np.ndarray, start: int, whole: bool) -> None:
-    """Give the elements of a store their bytes ``before`` it, in a ``part`` from byte ``start`` of the array, or in the ``whole``."""
+def _allow(changed: np.ndarray, placed: Placed, start: int, whole: bool) -> None:
+    """Note that the bytes of a store may be ``changed`` (bool), in a part from byte ``start`` of the array, or in the ``whole``."""
     if whole:
-        scatter(part, placed.offsets, gather(before, placed.offsets, placed.component))
+        scatter(changed.view(np.uint8), placed.offsets, np.zeros(placed.offsets.shape, placed.component.bits_dtype))
     else:
         offsets = byte_offsets(placed.offsets, placed.component.bytes) - start
-        inside = offsets[(offsets >= 0) & (offsets < len(part))]
-        part[inside] = before[inside]
+        changed[offsets[(offsets >= 0) & (offsets < len(changed))]] = False
 
 
 def format_mismatch(mismatch: Mismatch, diagnosis: Sequence[str] = (), quotes: Sequence[str] = ()) -> str:

@@ -15,7 +15,7 @@ def byte_offsets(offsets: np.ndarray, size: int) -> np.ndarray:
 
 def _aligned(contents: np.ndarray, offsets: np.ndarray, size: int) -> bool:
     """Tell whether the elements can be indexed in a view of ``contents`` as elements of their size."""
-    return len(contents) % size == 0 and contents.flags.c_contiguous and not np.count_nonzero(offsets & (size - 1))
+    return size == 1 or (len(contents) % size == 0 and contents.flags.c_contiguous and not np.count_nonzero(offsets & (size - 1)))
 
 
 def gather(contents: np.ndarray, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
@@ -33,13 +33,6 @@ def scatter(contents: np.ndarray, offsets: np.ndarray, bits: np.ndarray) -> None
         contents.view(bits.dtype)[offsets // size] = bits
     else:
         contents[byte_offsets(offsets, size)] = np.ascontiguousarray(bits)[..., None].view(np.uint8)
-
-
-def are_equal(one: np.ndarray, other: np.ndarray) -> bool:
-    """Tell whether two arrays (uint8, one dimension, of equal length) have the same bytes."""
-    # Compare eight bytes at a time.
-    whole = len(one) & ~7
-    return np.array_equal(one[:whole].view(np.uint64), other[:whole].view(np.uint64)) and np.array_equal(one[whole:], other[whole:])
 
 
 def number(value: float) -> str:

@@ -136,5 +136,6 @@ class ChainWriter:
             tiles = self.tiles[name]
             side = max(tiles.rows, tiles.columns)
             rest = ((0, 0), (0, 0), (0, side - tiles.rows), (0, side - tiles.columns))
-            found[name] = tiles.contents(np.pad(values, rest, mode="wrap"), rng)
+            square = np.pad(values, rest, mode="wrap") if tiles.rows != tiles.columns else values
+            found[name] = tiles.contents(square, rng)
         return found

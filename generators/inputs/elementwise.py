@@ -6,6 +6,7 @@ narrower type is noticed; ``right`` is not zero, so it may divide.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -162,7 +163,7 @@ def integers(component: ComponentType, operation: str, pattern: str, shape: Shap
         pairs = np.array([(x, y) for x in table for y in table], component.bits_dtype)
         pairs = pairs[~_undefined(component, operation, pairs[:, 0], pairs[:, 1])]
         # Every pair occurs equally often, and none has a fixed place.
-        count = int(np.prod(shape))
+        count = math.prod(shape)
         chosen = pairs[rng.permutation(np.arange(count) % len(pairs)) if count > len(pairs) else rng.permutation(len(pairs))[:count]]
         left, right = chosen[:, 0].reshape(shape), chosen[:, 1].reshape(shape)
     else:

@@ -5,6 +5,7 @@ Arrays are float64 for numbers, and bits of the component if NaN payloads matter
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -65,10 +66,10 @@ def nan_bits(component: ComponentType, shape: Shape, part: int, rng: np.random.G
     and signaling, all bits, both signs, and random payloads. For 8 bits, they are every pattern of the type, NaN or not.
     """
     if component.bits == 8:
-        return np.asarray(rng.permutation(np.arange(int(np.prod(shape))) % 256).reshape(shape).astype(component.bits_dtype))
+        return np.asarray(rng.permutation(np.arange(math.prod(shape)) % 256).reshape(shape).astype(component.bits_dtype))
     payload_bits = component.precision - 1
     top = ((1 << component.bits - 1 - payload_bits) - 1) << payload_bits
-    count = int(np.prod(shape))
+    count = math.prod(shape)
     if component.bits == 16:
         payloads = np.arange(1, 1 << payload_bits)
         every = np.concatenate([payloads | top, payloads | top | 1 << 15])
@@ -100,7 +101,7 @@ def _special_bits(component: ComponentType, shape: Shape, rng: np.random.Generat
     numbers = [0.0, -0.0, np.inf, -np.inf]
     bits = encode(component, np.array(numbers + ([1.5, -1.5, 3.0, -2.0] if ordinary else [])))
     table = np.concatenate([bits, bits[:4], nan_bits(component, (4,), 0, rng)])
-    chosen = table[rng.permutation(np.arange(int(np.prod(shape))) % len(table))]
+    chosen = table[rng.permutation(np.arange(math.prod(shape)) % len(table))]
     return np.asarray(chosen.reshape(shape).astype(component.bits_dtype))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from generators.inputs.products import Chain, Operands
@@ -45,7 +47,7 @@ def selecting(chain: Chain, rng: np.random.Generator) -> Operands:
     order = rng.permutation(max(row.m, row.k))[: row.m] % row.k
     signs = rng.choice(np.array([1, -1] if row.a.is_signed else [1]), row.m)
     a[..., np.arange(row.m), order] = signs.astype(row.a.dtype)
-    c = (np.arange(int(np.prod(shape_c)), dtype=np.uint64).reshape(shape_c) * np.uint64(2654435761)).astype(row.c.dtype)
+    c = (np.arange(math.prod(shape_c), dtype=np.uint64).reshape(shape_c) * np.uint64(2654435761)).astype(row.c.dtype)
     return Operands(a, _random(row.b, shape_b, rng), c)
 
 

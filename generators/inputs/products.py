@@ -9,6 +9,7 @@ bits, so a sum kept in a narrower type is noticed. By default, p is the number o
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -181,7 +182,7 @@ def identity(chain: Chain, rng: np.random.Generator, which: str, full: bool = Fa
     else:
         order = rng.permutation(max(row.m, row.k))[: row.m] % row.k
         ones[..., np.arange(row.m), order] = rng.choice(np.array([-1.0, 1.0]), row.m)
-    values = _normal_values(other, int(np.prod(shape_other)), rng, _reachable(row, other)).reshape(shape_other)
+    values = _normal_values(other, math.prod(shape_other), rng, _reachable(row, other)).reshape(shape_other)
     kept = accumulation_precision if full else permitted_precision
     precision = min(other.precision, row.result.precision, kept(row.a, row.b, row.c, row.result))
     if precision < other.precision:
@@ -229,9 +230,9 @@ def general(chain: Chain, rng: np.random.Generator) -> Operands:
     shape_a, shape_b, shape_c = chain.shapes
     span = 2 if row.result.bits == 8 else 4
     low = -2 if row.result.bits <= 16 else -4
-    draw_a = _normal_values(row.a, int(np.prod(shape_a)), rng, (low, low + span)).reshape(shape_a)
-    draw_b = _normal_values(row.b, int(np.prod(shape_b)), rng, (low, low + span)).reshape(shape_b)
-    draw_c = _normal_values(row.c, int(np.prod(shape_c)), rng, (low, low + span)).reshape(shape_c)
+    draw_a = _normal_values(row.a, math.prod(shape_a), rng, (low, low + span)).reshape(shape_a)
+    draw_b = _normal_values(row.b, math.prod(shape_b), rng, (low, low + span)).reshape(shape_b)
+    draw_c = _normal_values(row.c, math.prod(shape_c), rng, (low, low + span)).reshape(shape_c)
     return Operands(draw_a.astype(row.a.dtype), draw_b.astype(row.b.dtype), draw_c.astype(row.c.dtype))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from generators.types import ComponentType
@@ -31,7 +33,7 @@ def summands(
         whole = rng.integers(1, most, shape, endpoint=True).astype(np.float64)
     else:
         # Any group has at most ``budget`` nonzero elements, since all elements together have no more.
-        flat = np.zeros(int(np.prod(shape)))
+        flat = np.zeros(math.prod(shape))
         for start in range(0, len(flat), group):
             flat[start + rng.permutation(min(group, len(flat) - start))[: budget // 2]] = 1.0
         whole = flat.reshape(shape)
@@ -59,7 +61,7 @@ def factors(shape: tuple[int, ...], group: int, signs: str, rng: np.random.Gener
     Returns:
         float64 of ``shape``.
     """
-    flat = np.ones(int(np.prod(shape)))
+    flat = np.ones(math.prod(shape))
     for start in range(0, len(flat), group):
         # The exponents do not cancel, so the square of the product is a different number.
         exponents = np.concatenate([rng.integers(1, 4, 4), [2, -1, -1, -1]])[rng.permutation(8)][: min(group, 8)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -35,7 +36,7 @@ def _neighbourhood(component: ComponentType, values: list[float], signs: tuple[i
 
 def _dealt(table: np.ndarray, shape: Shape, rng: np.random.Generator) -> np.ndarray:
     """Return rows of ``table`` in random order, equally often, and all of them if there is room."""
-    count = int(np.prod(shape))
+    count = math.prod(shape)
     rounds = [rng.permutation(len(table)) for _ in range(-(-count // len(table)))]
     return np.asarray(table[np.concatenate(rounds)[:count]].reshape(*shape, *table.shape[1:]))
 

@@ -21,12 +21,12 @@ def full_budget(row: PropertyRow) -> int:
 
 def signs(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     """Draw -1 or 1 for each element, float64."""
-    return np.asarray(rng.choice(np.array([-1.0, 1.0]), shape))
+    return np.array([-1.0, 1.0])[rng.integers(0, 2, shape)]
 
 
 def any_signs(magnitudes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return numbers of these magnitudes with random signs."""
-    return np.asarray(magnitudes * rng.choice(np.array([-1, 1]), magnitudes.shape))
+    return np.asarray(magnitudes * (2 * rng.integers(0, 2, magnitudes.shape) - 1))
 
 
 def up_to(limit: int, shape: tuple[int, ...], rng: np.random.Generator, signed: bool = True) -> np.ndarray:

@@ -66,7 +66,8 @@ class Moved:
     def contents(self, before: np.ndarray, lead: int, rng: np.random.Generator) -> np.ndarray:
         """Return the contents of the array after from those before, uint8, with ``lead`` elements before the first matrix."""
         size, count = self.array.pointee.bytes, self.array.count
-        data = np.resize(rng.integers(0, 256, _BLOCK, np.uint8), self.length * size)
+        pattern, length = rng.integers(0, 256, _BLOCK, np.uint8), self.length * size
+        data = np.tile(pattern, -(-length // _BLOCK))[:length]
         if self.wide == self.stride:
             data[lead * size :][: len(before)] = before
             return data

@@ -77,7 +77,9 @@ class Reading(Generic[Context]):
 
     def read(self, context: Context, operation: Operation) -> None:
         """Apply the function for the class of ``operation``. Raises NoEntry as ``function``."""
-        self.function(type(operation))(context, operation)
+        kind = type(operation)
+        function = self._functions.get(kind) or self.function(kind)
+        function(context, operation)
 
     def _import(self, module: str) -> None:
         name = f"{self.package}.{module}"

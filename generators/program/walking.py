@@ -100,7 +100,7 @@ def _inside(part: SomePart, change: Change) -> SomePart:
         if isinstance(value, tuple) and value and isinstance(value[0], Operation):
             return changed(value, change)
         if isinstance(value, tuple):
-            return tuple(map(field, value))
+            return _each(value, field)
         return changed_function(value, change) if isinstance(part, Call) and isinstance(value, Function) else value
 
     return _with_fields(part, field)
@@ -113,12 +113,18 @@ def with_operands(part: SomePart, change: Callable[[Operand], Operand]) -> SomeP
         if isinstance(value, Operand):
             return change(value)
         if isinstance(value, tuple):
-            return tuple(map(field, value))
+            return _each(value, field)
         return with_operands(value, change) if isinstance(value, Part) and not isinstance(value, Operation) else value
 
     return _with_fields(part, field)
 
 
+def _each(values: tuple[Any, ...], change: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """Return the values after changing each; the same tuple if none changes."""
+    after = tuple(map(change, values))
+    return values if all(new is old for new, old in zip(after, values, strict=True)) else after
+
+
 def _with_fields(part: SomePart, change: Callable[[Any], Any]) -> SomePart:
-    after = {name: change(value) for name, value in vars(part).items()}
-    return replace(part, **{name: value for name, value in after.items() if value is not getattr(part, name)})
+    after = {name: new for name, value in vars(part).items() if (new := change(value)) is not value}
+    return replace(part, **after) if after else part

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.verdict.elements import are_equal, gather, scatter
+from cts.verdict.elements import gather, scatter
 from cts.verdict.failure import WrongElement
 from generators.types import COMPONENT_TYPES
 
@@ -32,18 +32,3 @@ def test_an_element_that_was_not_written_shows_no_value():
     element = WrongElement(0, 1, 2, 4, "f16", 0x3C00, 1.0, 0xC3FF, -3.998)
     assert element.described("not written") == "expected 0x3c00 (1), not written"
     assert element.described("wrong value").startswith("expected 0x3c00 (1), got 0xc3ff ")
-
-
-@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 64, 71])
-def test_equal_bytes_are_equal(length):
-    contents = np.arange(length, dtype=np.uint8)
-    assert are_equal(contents, contents.copy())
-
-
-@pytest.mark.parametrize(("length", "place"), [(1, 0), (7, 6), (8, 0), (9, 8), (71, 3), (71, 63), (71, 70)])
-@pytest.mark.parametrize("start", [0, 3])
-def test_a_byte_that_differs_is_found(length, place, start):
-    contents = np.arange(start + length, dtype=np.uint8)[start:]
-    other = contents.copy()
-    other[place] ^= 1
-    assert not are_equal(contents, other)

@@ -20,6 +20,7 @@ import mmap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -135,15 +136,21 @@ class _Floors:
         self.order, self.available, self.visible = numbers
 
 
+@lru_cache(maxsize=64)
+def _identities(lanes: int, subgroup_size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return for each invocation its number + 1, that of its subgroup + 1, and both as in a record; do not write to them."""
+    lane = np.arange(1, lanes + 1, dtype=np.int64)
+    group = np.arange(lanes, dtype=np.int64) // subgroup_size + 1
+    return lane, group, lane | group << _GROUP_SHIFT
+
+
 class Clock:
     """The time in a dispatch, counted in barriers."""
 
     def __init__(self, subgroups: int, subgroup_size: int, lanes: int) -> None:
         self.serial = 1
         self.start = 1
-        self._lane = np.arange(1, lanes + 1, dtype=np.int64)
-        self._lane_group = np.arange(lanes, dtype=np.int64) // subgroup_size + 1
-        self._identity = self._lane | self._lane_group << _GROUP_SHIFT
+        self._lane, self._lane_group, self._identity = _identities(lanes, subgroup_size)
         self._floor_numbers = np.zeros((3, 3, subgroups + 1), np.int64)
         workgroup, buffer, image = map(_Floors, self._floor_numbers)
         self._floors: dict[MemoryKind, _Floors] = {"workgroup": workgroup, "buffer": buffer, "image": image}

@@ -43,6 +43,10 @@ _OF_VULKAN_MODEL = frozenset({"CooperativeMatrixKHR", "CooperativeVectorNV"})
 """Capabilities of which a shader has the Vulkan memory model (KHR-CAP-02, CV-CAP-02)."""
 
 
+_LOOKED_INTO = frozenset({Op.Capability, Op.MemoryModel, Op.TypeInt, Op.TypeFloat, Op.TypeCooperativeMatrixKHR})
+"""Instructions that need something for operands that are no enumerants, or because of other instructions."""
+
+
 class Lack(NamedTuple):
     """What a module fails to declare: ``number`` of the instruction that needs it, and its alternatives."""
 
@@ -66,11 +70,16 @@ def lacks(instructions: Sequence[Instruction], version: tuple[int, int]) -> Iter
     declared = _declared(words[0] for op, words, _ in instructions if op is Op.Capability)
     known: set[tuple[str, ...]] = set()
     seen: set[Op] = set()
+    plain: set[Op] = set()
     encodings: dict[int, int] = {}
     for index, instruction in enumerate(instructions):
         op, words, _ = instruction
+        if op in plain:
+            continue
         needed: list[tuple[str, ...]] = [] if op in seen else [GRAMMAR.instructions[op].capabilities]
         seen.add(op)
+        if op not in _LOOKED_INTO and _places(op) == ():
+            plain.add(op)
         if op is Op.Capability:
             grammar = GRAMMAR.kinds["Capability"].by_value.get(words[0])
             if grammar is not None and not declares(grammar, version, extensions):
@@ -93,6 +102,7 @@ def lacks(instructions: Sequence[Instruction], version: tuple[int, int]) -> Iter
                     yield Lack(index, alternatives)
 
 
+@cache
 def is_of_kernels(capability: int) -> bool:
     """Tell whether a capability is, or implies, the one of OpenCL's kernels, which Vulkan does not have."""
     return "Kernel" in _declared([capability])

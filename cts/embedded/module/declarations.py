@@ -189,20 +189,21 @@ class _Declarations:
 
     def _read_declarations(self) -> int:
         """Read everything before the first function, and return the index of that function."""
-        for index, (op, words, _) in enumerate(self._module.instructions):
-            self._module.index = index
-            if op is Op.Function:
+        module, names = self._module, self._module.names
+        for index, (op, words, _) in enumerate(module.instructions):
+            module.index = index
+            if op is Op.Name:
+                names[words[0]] = words[1:]
+            elif op is Op.Function:
                 return index
-            self._declaration(op, words)
+            elif op in _DECLARE:
+                _DECLARE[op](self, words)
+            elif op not in EXTENDED or not module.is_non_semantic(words):
+                self._declare_type_or_constant(op, words)
         raise Violation("SPIR-V 2.4", "the module has no function")
 
-    def _declaration(self, op: Op, words: Words) -> None:
-        declare = _DECLARE.get(op)
-        if op in EXTENDED and self._module.is_non_semantic(words):
-            return
-        if declare is not None:
-            declare(self, words)
-        elif op in RESULT_OPS:
+    def _declare_type_or_constant(self, op: Op, words: Words) -> None:
+        if op in RESULT_OPS:
             self._constant_or_late(op, words)
         elif op in _TYPES:
             type_ = declared_type(self._module, op, words)
@@ -233,9 +234,6 @@ class _Declarations:
             is_laid_out = True
         if is_laid_out:
             module.laid_out.add(id_)
-
-    def _name(self, words: Words) -> None:
-        self._module.names[words[0]] = words[1:]
 
     def _decorate(self, words: Words) -> None:
         self._module.decorations.setdefault(words[0], {})[words[1]] = words[2:]
@@ -400,7 +398,6 @@ class _Declarations:
 _DECLARE: Mapping[Op, Callable[[_Declarations, Words], None]] = MappingProxyType(
     {
         Op.Capability: _Declarations._capability,
-        Op.Name: _Declarations._name,
         Op.Decorate: _Declarations._decorate,
         Op.DecorateId: _Declarations._decorate,
         Op.MemberDecorate: _Declarations._decorate_member,
@@ -415,4 +412,4 @@ _DECLARE: Mapping[Op, Callable[[_Declarations, Words], None]] = MappingProxyType
         Op.UntypedVariableKHR: _Declarations._untyped_variable,
     }
 )
-"""Opcode -> the function that reads a declaration, for those that are neither types nor constants."""
+"""Opcode -> the function that reads a declaration, for those that are neither names nor types nor constants."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from types import MappingProxyType
 from typing import NamedTuple
 
 from cts.embedded.module.references import TERMINATORS, USES, Section, section_of
@@ -19,8 +18,6 @@ ANY = ("any",)
 _UNLIMITED = 1 << 16
 _DECIDING = frozenset(kind for kind, enumerants in GRAMMAR.kinds.items() if enumerants.parameters)
 _LONG = frozenset({"str", "number", "opcode"})
-_NAMES = MappingProxyType({Op.Name: 1, Op.MemberName: 2})
-"""Opcode -> the operands before the name, of which the first is an id."""
 _CONSTANTS = frozenset({Op.Constant, Op.SpecConstant})
 _STRUCTURAL = TERMINATORS | {Op.Function, Op.FunctionParameter, Op.FunctionEnd, Op.Label, Op.Variable, Op.LoopMerge, Op.SelectionMerge}
 
@@ -93,6 +90,11 @@ def _uses(op: Op, result: int) -> tuple[str, ...] | None:
     return ANY if uses == ANY and result < 0 and op is not Op.TypeForwardPointer else uses
 
 
+def is_short_name(words: Sequence[int]) -> bool:
+    """Tell whether the words after the first one are a string that ends in the last of them: of the operands of OpName."""
+    return len(words) > 1 and words[-1] < 1 << 24
+
+
 def ids_of(instruction: Instruction, form: Form, widths: LiteralWidths) -> Sequence[int]:
     """Return the ids that an instruction mentions, except its type and its result, if its form does not give their place.
 
@@ -100,7 +102,7 @@ def ids_of(instruction: Instruction, form: Form, widths: LiteralWidths) -> Seque
         NotSpirv: the operands do not fit the grammar.
     """
     op, words, _ = instruction
-    if op in _NAMES and len(words) > _NAMES[op] and words[-1] < 1 << 24:
+    if is_short_name(words) if op is Op.Name else op is Op.MemberName and is_short_name(words[1:]):
         return [words[0]]
     if op in _CONSTANTS and len(words) > 2 and len(words) == 2 + widths.types.get(words[0], 0):
         return []

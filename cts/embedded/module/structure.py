@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cts.embedded.module.flow import refused
-from cts.embedded.module.forms import ANY, Form, form_of, ids_of
+from cts.embedded.module.forms import ANY, Form, form_of, ids_of, is_short_name
 from cts.embedded.module.place import Place
 from cts.embedded.module.references import EXTENDED, LENGTHS, NON_SEMANTIC
 from generators.spirv.enumerants import Op
@@ -34,17 +34,19 @@ def check_structure(instructions: Sequence[Instruction], bound: int) -> None:
         # A module has hundreds of instructions: do without calls what most of them need.
         op, words, _ = instruction
         form = form_of(op)
-        if form.section is not place.settled or op is Op.Phi:
-            place.enter(form.section, instruction, declared.non_semantic)
-        has_single_words = form.least <= len(words) <= form.most
-        ids = words[form.first : form.last] if has_single_words else ids_of(instruction, form, declared.widths)
-        if form.typed and kinds.get(words[0]) != "type":
+        section, structural, typed, result, least, most, first, last, _, uses = form
+        if section is not place.settled or op is Op.Phi:
+            place.enter(section, instruction, declared.non_semantic)
+        elif op is Op.Name and is_short_name(words) and 0 < words[0] < bound:
+            continue
+        ids = words[first:last] if least <= len(words) <= most else ids_of(instruction, form, declared.widths)
+        if typed and kinds.get(words[0]) != "type":
             raise refused(instruction, f"its result type %{words[0]} is not a type declared before")
         if ids or op is Op.Phi:
-            declared.mention(instruction, ids, form.uses)
-        if form.result >= 0:
+            declared.mention(instruction, ids, uses)
+        if result >= 0:
             declared.define(instruction, form)
-        if form.structural:
+        if structural:
             place.move(instruction, ids, declared.homes)
         elif op in (Op.TypeInt, Op.TypeFloat):
             declared.widths.learn(instruction)

@@ -95,13 +95,15 @@ class Translation(Module):
         checks: Sequence[Check] = (),
     ) -> None:
         super().__init__(kernel.spirv)
-        for op, _, position in self.instructions:
-            if op not in UNDERSTOOD and op not in handlers:
+        opcodes = {op for op, _, _ in self.instructions}
+        lacking = {op for op in opcodes if op not in UNDERSTOOD and op not in handlers}
+        for op, _, position in self.instructions if lacking else ():
+            if op in lacking:
                 name, of = f"Op{op.name}", " or ".join(GRAMMAR.instructions[op].capabilities)
                 what = f"{name}, of the capability {of}" if of else name
                 raise NotSupported(f"SPIR-V word {position}: the embedded device does not support this: {what}", name)
         check_structure(self.instructions, self.bound)
-        self.demotes = any(one.op is Op.DemoteToHelperInvocation for one in self.instructions)
+        self.demotes = Op.DemoteToHelperInvocation in opcodes
         self.kernel = kernel
         self.settings = settings
         # Specialization constants are computed by a machine before its size is known.

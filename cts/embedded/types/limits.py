@@ -71,6 +71,11 @@ class Extent:
         return self.scalars * (lanes * _LANE_BYTES + _SCALAR_BYTES) + self.subgroup_bytes * subgroups + self.workgroup_bytes
 
 
+_SCALAR = Extent()
+_OPAQUE = Extent(1, 1, 26)
+"""Tensor layouts and views hold at most 26 numbers; pointers hold one."""
+
+
 def extent_of(type_: Type, parts: Sequence[Extent]) -> Extent:
     """Return the extent of a type, from the extents of its parts.
 
@@ -78,6 +83,8 @@ def extent_of(type_: Type, parts: Sequence[Extent]) -> Extent:
         Unsupported: it is deeper or has more parts than the interpreter allows.
     """
     match type_:
+        case Number() | Bool():
+            return _SCALAR
         case Vector():
             return Extent(2, 2, type_.count)
         case Array():
@@ -89,11 +96,8 @@ def extent_of(type_: Type, parts: Sequence[Extent]) -> Extent:
         case MatrixType():
             size = type_.rows * type_.columns * type_.number.bytes
             return Extent(1, 1, 0, size, 0) if type_.scope is Scope.SUBGROUP else Extent(1, 1, 0, 0, size)
-        case Number() | Bool():
-            return Extent()
         case _:
-            # Tensor layouts and views hold at most 26 numbers; pointers hold one.
-            return Extent(1, 1, 26)
+            return _OPAQUE
     if found.depth > MAX_DEPTH:
         raise Unsupported(f"types are nested {found.depth} deep; at most {MAX_DEPTH}")
     if found.parts > MAX_PARTS:

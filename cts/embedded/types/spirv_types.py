@@ -24,9 +24,9 @@ class Bool:
     dtype: np.dtype = field(default_factory=lambda: np.dtype(bool))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Number:
-    """OpTypeInt or OpTypeFloat.
+    """OpTypeInt or OpTypeFloat. There is one object for each: see ``number``.
 
     Attributes:
         component: the component type.

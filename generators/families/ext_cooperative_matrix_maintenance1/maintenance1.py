@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -206,7 +207,7 @@ def _elements(parameters: SubcaseParameters, count: int, rng: np.random.Generato
     if parameters.action.endswith("_converted") and component.is_float and parameters.to.precision < component.precision:
         # Each number has a significand that both types hold.
         drawn = parameters.to
-    bits = tame_bits(drawn, int(np.prod(shape)), rng)
+    bits = tame_bits(drawn, math.prod(shape), rng)
     found = bits if drawn is component else encode(component, values(bits, drawn))
     return found.reshape(shape).view(component.dtype)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -297,7 +298,7 @@ def _moved(chain: Chain, half: int) -> dict[str, np.ndarray]:
     row, shapes = chain.row, dict(zip("abc", chain.shapes, strict=True))
     shapes["c"] = (chain.instances, 1, row.m, row.n)
     components = {"a": row.a, "b": row.b, "c": row.c}
-    return {name: index_coded(components[name], int(np.prod(shape)), half).reshape(shape) for name, shape in shapes.items()}
+    return {name: index_coded(components[name], math.prod(shape), half).reshape(shape) for name, shape in shapes.items()}
 
 
 def build(parameters: Parameters) -> Built:

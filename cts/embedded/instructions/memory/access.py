@@ -125,11 +125,11 @@ def _is_inside(memory: Memory, offset: np.ndarray, size: int, active: np.ndarray
         size: bytes of an access.
         active: ``offset`` of the invocations that execute.
     """
-    low, high = int(active.min()), int(active.max()) + size
-    if low >= 0 and high <= memory.size and memory.windows is None:
+    # As unsigned numbers, negative offsets are beyond every memory.
+    if memory.windows is None and int(np.maximum.reduce(active.view(np.uint64))) + size <= memory.size:
         return True
     outside = (active < 0) | (active + size > memory.size)
-    first = int(active[outside][0]) if outside.any() else low
+    first = int(active[outside][0]) if outside.any() else int(active.min())
     return memory.check_bounds(first, first + size, (offset < 0) | (offset + size > memory.size))
 
 
@@ -210,9 +210,7 @@ def load_number(machine: Machine, memory: Memory, offset: Offset, type_: Number,
         if memory.size < size:
             return np.zeros(machine.lanes, type_.dtype)
         active = np.clip(active, 0, max(memory.size - size, 0)) // size * size
-    index, rest = np.divmod(active, size)
-    if np.count_nonzero(rest):
-        forbid_misaligned(machine, memory, int(active[rest != 0][0]), size)
+    index = _indices(machine, memory, active, size)
     known: np.ndarray | None = None
     if memory.checked:
         places = active[:, None] + np.arange(size)
@@ -251,7 +249,7 @@ def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: V
     if not isinstance(offset, np.ndarray):
         offset = np.full(machine.lanes, offset, np.int64)
     active = offset if machine.full else offset[machine.mask]
-    elements = np.flatnonzero(machine.mask)
+    elements = machine.mask.nonzero()[0]
     data = value
     if isinstance(value, np.ndarray):
         data = value if machine.full else value[machine.mask]
@@ -262,9 +260,7 @@ def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: V
         data = data[~outside] if isinstance(data, np.ndarray) else data
         if not active.size:
             return
-    index, rest = np.divmod(active, size)
-    if np.count_nonzero(rest):
-        forbid_misaligned(machine, memory, int(active[rest != 0][0]), size)
+    index = _indices(machine, memory, active, size)
     if memory.checked:
         places = active[:, None] + np.arange(size)
         if machine.element_accesses is not None:
@@ -273,6 +269,15 @@ def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: V
             memory.record_write(places, machine.clock.lanes(manner)[elements][:, None], machine.clock, manner)
         memory.define(places)
     memory.view(type_.dtype)[index] = data
+
+
+def _indices(machine: Machine, memory: Memory, offsets: np.ndarray, size: int) -> np.ndarray:
+    """Return the numbers of the scalars of ``size`` bytes, a power of two, at byte ``offsets``; report the first one that is misaligned."""
+    if size == 1:
+        return offsets
+    if np.count_nonzero(offsets & (size - 1)):
+        forbid_misaligned(machine, memory, int(offsets[offsets & (size - 1) != 0][0]), size)
+    return np.asarray(offsets >> (size.bit_length() - 1))
 
 
 def forbid_misaligned(machine: Machine, memory: Memory, offset: int, size: int) -> None:

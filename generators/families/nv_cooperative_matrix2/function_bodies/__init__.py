@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -285,7 +286,7 @@ def _elements(parameters: SubcaseParameters, rng: np.random.Generator) -> np.nda
         return np.asarray((rng.integers(-16, 16, shape, endpoint=True) / 4).astype(component.dtype))
     if component.is_float:
         return rng.integers(-1024, 1024, shape, endpoint=True).astype(component.dtype)
-    return np.frombuffer(rng.bytes(int(np.prod(shape)) * component.bytes), component.dtype).reshape(shape)
+    return np.frombuffer(rng.bytes(math.prod(shape) * component.bytes), component.dtype).reshape(shape)
 
 
 def build(parameters: Parameters) -> Built:

@@ -9,18 +9,20 @@ from cts.defects.known import known_defects
 from cts.element_walk.of_case import subcase_of
 from cts.element_walk.recording import recorded
 from cts.kinds import showing
-from generators.casebook import Case, Casebook, CaseKind, expand
+from generators.casebook import Case, Casebook, CaseKind, expand, load_families
 from generators.errors import CtsError
 from reports.page_template import compile_templates
 
 
 def prepare_pages(book: Casebook | None) -> None:
-    """Compile the templates, and load the modules that show a shader and its walk, by showing one of a casebook."""
+    """Compile the templates, and load all families, and the modules that show a shader and its walk, by showing one of a casebook."""
     compile_templates()
-    family = next((one for one in book.families.values() if one.kind is CaseKind.KERNEL), None) if book is not None else None
-    if family is not None:
-        with suppress(CtsError):
-            _show(expand(family, "smoke")[0])
+    if book is not None:
+        load_families(book)
+        family = next((one for one in book if one.kind is CaseKind.KERNEL), None)
+        if family is not None:
+            with suppress(CtsError):
+                _show(expand(family, "smoke")[0])
 
 
 def _show(case: Case) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,15 +34,14 @@ def pin(family: Family) -> Family:
     return family
 
 
-def programs(family: str, tier: Tier | str) -> Iterable[tuple[Case, Program]]:
-    """Return the kernel cases of a family in a tier, each with its program; the programs of the smoke tier are built once."""
-    return _smoke(family) if tier == Tier.SMOKE else _built(family, tier)
+def programs(family: str, tier: Tier | str) -> Iterator[tuple[Case, Program]]:
+    """Yield the kernel cases of a family in a tier, each with its program; a program of the smoke tier is built once."""
+    made = _kept if tier == Tier.SMOKE else _program
+    return ((case, made(case)) for case in expand(casebook().family(family), tier))
 
 
-def _built(family: str, tier: Tier | str) -> Iterator[tuple[Case, Program]]:
-    return ((case, build(case).program) for case in expand(casebook().family(family), tier))
+def _program(case: Case) -> Program:
+    return build(case).program
 
 
-@cache
-def _smoke(family: str) -> tuple[tuple[Case, Program], ...]:
-    return tuple(_built(family, Tier.SMOKE))
+_kept = cache(_program)

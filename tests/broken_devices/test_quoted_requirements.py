@@ -65,7 +65,14 @@ QUOTED = [
     ("multiply_add.sign_ignored", "muladd", "KHR-MAD-05"),
 ]
 
-FIRST = {"decode_vector.groups_of_half": "lanes:4/", "tensor_block.first_block": "place:over/", "tensor_view.clip_ignored": ":p10/"}
+FIRST = {
+    "decode_vector.component_by_column": "view:columns",
+    "decode_vector.groups_of_half": "lanes:4/",
+    "tensor_block.coordinates_exchanged": "decode:coordinates",
+    "tensor_block.first_block": "place:over/",
+    "tensor_view.clip_ignored": ":p10/",
+    "use.transposition_left_out": "layouts:cr/",
+}
 """Parts of the ids of cases that are tried first, since other defects explain the failures of most cases as well."""
 
 

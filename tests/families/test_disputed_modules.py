@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import pytest
 
@@ -12,9 +11,10 @@ from generators.program.callbacks import Reduce
 from generators.program.composites import CompositeExtract, CompositeInsert
 from generators.program.elementwise import MatrixTimesScalar
 from generators.program.load_store import MatrixLoad, MatrixStore
+from generators.program.operation import Operation
 from generators.program.program import Program
 from generators.program.values import is_matrix
-from tests.families.test_claims import parts
+from generators.program.walking import flattened
 from tests.suite import casebook, programs
 
 MAY_DISPUTE = {
@@ -29,7 +29,7 @@ MAY_DISPUTE = {
 LISTED_INSTRUCTIONS = {"bf16", "e4m3", "e5m2"}
 """The component types whose extensions list the instructions that may use them."""
 
-NEEDS: Mapping[str, Callable[[Program, Any], bool]] = {
+NEEDS: Mapping[str, Callable[[Program, Operation], bool]] = {
     "F-CM2-17": lambda program, part: (
         isinstance(part, Reduce) and part.matrix.type.component.name in LISTED_INSTRUCTIONS and not program.maintenance1
     ),
@@ -37,14 +37,14 @@ NEEDS: Mapping[str, Callable[[Program, Any], bool]] = {
     "F-KHR-30": lambda _, part: isinstance(part, MatrixLoad | MatrixStore) and part.stride.type.bytes > 4,
     "F-KHR-31": lambda _, part: isinstance(part, MatrixTimesScalar) and not part.result.type.component.is_float,
 }
-"""Position -> whether a part of a program is valid only by it. The rules of SPV_EXT_cooperative_matrix_maintenance1 allow any reduction."""
+"""Position -> whether an operation of a program is valid only by it. SPV_EXT_cooperative_matrix_maintenance1 allows any reduction."""
 
 FAMILIES = [family.name for family in casebook() if family.kind is CaseKind.KERNEL]
 
 
 def needed(whole: Program) -> set[str]:
-    """Return the positions without which the text may forbid a case's module."""
-    found = [(program, part) for program in whole.all for part in parts(program)]
+    """Return the positions without which the text may forbid a case's module. Functions that instructions call have no matrices."""
+    found = [(program, part) for program in whole.all for part in flattened(program.operations)]
     return {id_ for id_, needs in NEEDS.items() if any(needs(program, part) for program, part in found)}
 
 

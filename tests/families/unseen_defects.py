@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from cts.defects.defect import Defect
 from cts.defects.glossary import EVERY, ParameterValue, glossary
@@ -352,14 +353,20 @@ UNSEEN = (
 )
 
 
+@cache
+def _unseen(id_: str) -> tuple[Unseen, ...]:
+    """Return the reasons that name a defect, by its id."""
+    return tuple(one for one in UNSEEN if id_ in one.defects)
+
+
 def why_nobody(defect: Defect) -> str:
     """Return why no test can show the defect; empty if one can."""
-    return next((one.why for one in UNSEEN if not one.asked and not one.excused and one.covers(defect)), "")
+    return next((one.why for one in _unseen(defect.id) if not one.asked and not one.excused and one.covers(defect)), "")
 
 
 def why_unseen(family: str, defect: Defect) -> str:
     """Return why ``family`` need not show the defect; empty if it must."""
-    known = [one for one in UNSEEN if one.covers(defect) and (not one.excused or family in one.excused)]
+    known = [one for one in _unseen(defect.id) if one.covers(defect) and (not one.excused or family in one.excused)]
     by_nobody = next((one.why for one in known if not one.asked), "")
     if by_nobody or any(family in one.asked for one in known):
         return by_nobody

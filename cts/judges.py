@@ -11,7 +11,7 @@ from cts.devices.compile_only.chips import chip_named, find
 from cts.devices.device import DeviceDescription, DeviceError, Judge, NoSuchDevice, compiling
 from cts.devices.executed.description import executed
 from cts.devices.executed.environment import executing
-from cts.devices.listing import ASKING_SECONDS, BrokenDevice, DeviceListing, VulkanDevices, list_vulkan
+from cts.devices.listing import ASKING_SECONDS, BrokenDevice, DeviceListing, Listed, VulkanDevices, list_vulkan
 from cts.devices.spec import COMPILE_ONLY, DEFAULT_PROFILE, EMBEDDED, EXECUTED, DeviceSpec
 from cts.opening import list_profiles, open_device
 from cts.validators.validator import VALIDATORS, ValidatorSpec
@@ -88,7 +88,7 @@ def list_others() -> list[DeviceDescription]:
     return found
 
 
-def choose(selector: str | None, seconds: float = ASKING_SECONDS) -> Choice:
+def choose(selector: str | None, seconds: float = ASKING_SECONDS, listed: Listed | None = None) -> Choice:
     """Find the device or validator that the user names.
 
     Args:
@@ -96,13 +96,14 @@ def choose(selector: str | None, seconds: float = ASKING_SECONDS) -> Choice:
             number, ``compile-only:CHIP``, ``executed:CHIP``; None for the best Vulkan device with cooperative matrices, else the embedded
             device.
         seconds: how long the query of each Vulkan device may take.
+        listed: returns the Vulkan devices, if the caller has begun to list them.
 
     Raises:
         DeviceError: there is no such device; the message names the available devices. Or the user named no device, and an available device
             cannot be described: then the user must choose.
     """
     if selector is None:
-        return best(list_vulkan(seconds))
+        return best(listed() if listed else list_vulkan(seconds))
     kind, colon, profile = selector.partition(":")
     if kind == EMBEDDED:
         listing = _embedded(profile if colon else DEFAULT_PROFILE)

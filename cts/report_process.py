@@ -40,6 +40,8 @@ def main(directory: Path, root: Path) -> None:
     os.nice(_NICENESS)
     write, casebook = report_writer(), open_casebook(root)
     write(directory / RESULTS, directory, casebook=casebook, processes=processes(), opened=partial(growing, grows=_grows))
+    # The run waits for this process, and taking down what it holds of each result takes time.
+    os._exit(0)
 
 
 if __name__ == "__main__":

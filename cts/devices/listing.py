@@ -6,7 +6,9 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from threading import Thread
 from types import MappingProxyType
 
 from cts.devices import driver_files
@@ -65,6 +67,9 @@ class VulkanDevices:
     absent: str = ""
 
 
+Listed = Callable[[], VulkanDevices]
+"""Returns the devices that somebody has begun to list."""
+
 StartChild = Callable[[Mapping[str, str]], ChildProcess]
 
 
@@ -118,6 +123,24 @@ def list_vulkan(
         broken += found.broken
     # If each driver works alone but they fail together, keep the failure: the user must repair the machine or choose a device.
     return told_apart(VulkanDevices(tuple(devices), tuple(broken)) if broken else replace(together, devices=tuple(devices)))
+
+
+def begin_listing(find: Callable[[], VulkanDevices] = list_vulkan) -> Listed:
+    """Begin to list the devices in a separate thread. Return a function that waits for the list, and raises its errors.
+
+    Args:
+        find: lists the devices.
+    """
+    found: Future[VulkanDevices] = Future()
+
+    def run() -> None:
+        try:
+            found.set_result(find())
+        except BaseException as error:
+            found.set_exception(error)
+
+    Thread(target=run, daemon=True, name="lists the devices").start()
+    return found.result
 
 
 def _ask_all(environment: Mapping[str, str], first: int, seconds: float, start: StartChild) -> VulkanDevices:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from cts.devices.device import DeviceDescription
+from cts.devices.listing import Listed
 from cts.engine.plan import OptionError, checked_settings, opening_retries
 from cts.engine.session import Settings
 from cts.judges import Choice, all_vulkan, choose
@@ -18,18 +19,19 @@ ALL = "all"
 """How ``--device`` names every Vulkan device with cooperative matrices."""
 
 
-def checked_groups(options: Mapping[str, Any]) -> tuple[Settings, ...]:
+def checked_groups(options: Mapping[str, Any], listed: Listed | None = None) -> tuple[Settings, ...]:
     """Return the settings of each group of processes, at least one; if there are several, each names its device.
 
     Args:
         options: the options of ``checked_settings``, except that ``device`` is a list of devices, or None.
+        listed: see ``choose``.
 
     Raises:
         OptionError: the devices differ; see also ``checked_settings``.
     """
     devices: Sequence[str] = options["device"] or ()
     if len(devices) < 2 and ALL not in devices:
-        return (checked_settings({**options, "device": devices[0] if devices else None}),)
+        return (checked_settings({**options, "device": devices[0] if devices else None}, listed=listed),)
     seconds = opening_retries(options).seconds
     choices: list[Choice] = []
     for device in devices:

@@ -173,10 +173,10 @@ class Judging:
             yield SetAside(case.id, attempt, first=None, kept_back=True, group=self._group)
             return
         self._first.before(case)
-        if settings.isolated and _ends_in_the_compiler(settings.known.entries_of(case, settings.front_end)):
+        effort = settings.effort(case, self._budget, foretold=self._selection.asked is not None)
+        if settings.isolated and effort.limit is not None and _ends_in_the_compiler(settings.known.entries_of(case, settings.front_end)):
             # The process will be ended, and opening the next one takes as long as some limits.
             self._holder.begin()
-        effort = settings.effort(case, self._budget, foretold=self._selection.asked is not None)
         result = judge(case, self._holder, settings.front_end, settings.tier, attempt, effort)
         aside = SetAside(case.id, attempt, tried(result, alone=False), group=self._group)
         if result.verdict in SET_ASIDE and not self._settles(result, case):

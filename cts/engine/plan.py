@@ -12,6 +12,7 @@ from typing import Any, cast
 from cts.devices.capabilities import STATISTICS_FEATURE
 from cts.devices.device import DeviceDescription
 from cts.devices.holder import Retries
+from cts.devices.listing import Listed
 from cts.devices.messages import NotAMessage, encoded, read
 from cts.devices.spec import DeviceSpec
 from cts.engine.attempts import Attempts
@@ -124,7 +125,7 @@ def plan_from_bytes(data: bytes) -> Plan:
     return plan
 
 
-def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -> Settings:
+def checked_settings(options: Mapping[str, Any], choice: Choice | None = None, listed: Listed | None = None) -> Settings:
     """Choose a device, and return the settings that the options ask for.
 
     Args:
@@ -132,6 +133,7 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
             command has them, ``open_timeout``, ``open_attempts``, ``open_pause``, ``repeat``, ``rounds``, ``require_vulkan``,
             ``compile_only``, ``time_limit`` and ``statistics``. An option that was not given is None or false.
         choice: the device, if it is already chosen; ``device`` is then ignored.
+        listed: see ``choose``.
 
     Raises:
         OptionError, DeviceError: an option's value does not exist; there is no such device; glslang is needed and not installed; no Vulkan
@@ -144,7 +146,7 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None) -
     seconds = seconds_of("--time-limit", options.get("time_limit"), 0.0)
     retries = opening_retries(options)
     repeat = at_least_one("--repeat", options.get("repeat") or "1", MOST_REPEATS)
-    choice = choice or choose(options["device"], retries.seconds)
+    choice = choice or choose(options["device"], retries.seconds, listed)
     if options.get("compile_only"):
         choice = compile_only(choice)
     spec, description = choice.spec, choice.description

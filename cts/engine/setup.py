@@ -15,6 +15,7 @@ from typing import Any, cast
 from cts.checkout import suite_version
 from cts.devices.device import Finding
 from cts.devices.identity import record_of
+from cts.devices.listing import Listed
 from cts.devices.spec import DeviceSpec
 from cts.engine.alone import Alone
 from cts.engine.attempts import Attempts, by_id
@@ -59,6 +60,7 @@ class Invocation:
         selects_items: whether pytest selects among items in another way, so that each case needs one.
         deals: whether the suite chooses among the items those that are judged, so that known verdicts can wait.
         resuming: see cts.engine.github.
+        listed: see cts.judges.choose.
     """
 
     root: Path
@@ -73,6 +75,7 @@ class Invocation:
     selects_items: bool = False
     deals: bool = False
     resuming: str = ""
+    listed: Listed | None = None
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ def prepare(invocation: Invocation) -> Prepared:
     shard = parse_shard(options["shard"]) if options["shard"] else None
     with ThreadPoolExecutor(1) as asking:
         # A driver answers in a separate process; read the casebook meanwhile.
-        asked = asking.submit(checked_groups, options)
+        asked = asking.submit(checked_groups, options, invocation.listed)
         casebook = casebook_of(invocation.root)
         if not options["case_list"] and invocation.request.everything:
             load_families(casebook)

@@ -187,6 +187,10 @@ def _early(config: pytest.Config, options: Mapping[str, Any]) -> int:
 
 def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) -> None:
     """Set up the only process, or the controller of pytest-xdist."""
+    from cts.devices.listing import begin_listing
+
+    # The drivers start while this process imports the rest.
+    listed = None if options["device"] or options["open_timeout"] else begin_listing()
     from cts.engine.setup import Invocation, prepare
     from cts.run.main_process import Foretold, Workers
     from cts.run.overview import Overview
@@ -207,6 +211,7 @@ def _start(config: pytest.Config, request: Request, options: Mapping[str, Any]) 
         selects_items=any(getattr(config.option, name, None) for name in ("markexpr", "collectonly", "lf", "failedfirst", "newfirst")),
         deals=config.stash.get(_SCHEDULES, False),
         resuming=config.stash.get(_WORD, ""),
+        listed=listed,
     )
     prepared = prepare(invocation)
     run = prepared.run

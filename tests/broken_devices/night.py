@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 
 from cts import judges
+from cts.devices.listing import Listed
 from cts.devices.spec import DeviceSpec
 from cts.engine import plan, session
 from generators.kernel import Dispatch, Kernel, Outcome
@@ -30,7 +31,7 @@ class Night(Broken):
         return outcomes
 
 
-def choose(selector: str | None, seconds: float = 60.0) -> judges.Choice:
+def choose(selector: str | None, seconds: float = 60.0, listed: Listed | None = None) -> judges.Choice:
     return judges.Choice(DeviceSpec("embedded", "universal"), Night().description, "the broken one")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cts import judges
 from cts.devices.device import DeviceDescription
+from cts.devices.listing import Listed
 from cts.devices.spec import DeviceSpec
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
@@ -19,7 +20,7 @@ def described() -> DeviceDescription:
     return opened().description
 
 
-def choose(selector: str | None, seconds: float = 60.0) -> judges.Choice:
+def choose(selector: str | None, seconds: float = 60.0, listed: Listed | None = None) -> judges.Choice:
     return judges.Choice(DeviceSpec("embedded", "nvidia-h200"), described(), "the broken one")
 
 

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from threading import Event
+
 import pytest
 
 from cts.devices import driver_files, listing
 from cts.devices.device import DeviceCrash, DeviceError, NoVulkan
-from cts.devices.listing import VulkanDevices, list_vulkan
+from cts.devices.listing import VulkanDevices, begin_listing, list_vulkan
 
 FOUND = "querying a Vulkan device"
 
@@ -137,3 +139,18 @@ def test_named_manifests_are_the_only_ones(manifests):
     named_one = manifests / "named" / "vulkan" / "icd.d"
     places = {"XDG_DATA_DIRS": f"{manifests}/share", driver_files.VARIABLE: f"{named_one}:{named_one / 'named.json'}:/nonexistent.json"}
     assert found_by(places) == ["named"]
+
+
+def test_a_list_that_was_begun_is_made_while_its_process_does_something_else():
+    let = Event()
+    listed = begin_listing(lambda: VulkanDevices(absent="asked" if let.wait(60) else "not let"))
+    let.set()
+    assert listed().absent == "asked"
+
+
+def test_who_asks_for_a_list_that_was_begun_gets_its_errors():
+    def find() -> VulkanDevices:
+        raise DeviceError("no process can be started")
+
+    with pytest.raises(DeviceError, match="no process can be started"):
+        begin_listing(find)()

@@ -154,7 +154,7 @@ class Double:
         return ()
 
 
-def choose(selector: str | None, seconds: float = 60.0) -> Any:
+def choose(selector: str | None, seconds: float = 60.0, _listed: object = None) -> Any:
     if selector not in (None, "double"):
         raise DeviceError(f"no device '{selector}'; there is double")
     spec = DeviceSpec("factory", os.environ.get("DOUBLES_FACTORY", "doubles:Double"))

@@ -61,6 +61,9 @@ class Watch:
             status = Path(f"/proc/{pid}/status").read_text()
         except OSError:
             return
+        if not command:
+            # A process that is ending has no command line any more.
+            return
         kind = "main" if pid == self._main else "device" if b"cts.device_process" in command else "worker"
         self.cpu[kind][pid] = (int(fields[11]) + int(fields[12])) / _TICKS
         peak = next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM:")), 0.0)

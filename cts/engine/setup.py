@@ -124,7 +124,7 @@ def prepare(invocation: Invocation) -> Prepared:
         # A driver answers in a separate process; read the casebook meanwhile.
         asked = asking.submit(checked_groups, options, invocation.listed)
         casebook = casebook_of(invocation.root)
-        if not options["case_list"] and invocation.request.everything:
+        if not options["case_list"]:
             load_families(casebook)
         named = check_named(casebook, invocation.request)
         listed = list_ids(casebook, invocation.directory / options["case_list"]) if options["case_list"] else None

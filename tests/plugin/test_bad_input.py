@@ -95,3 +95,11 @@ def test_results_of_an_earlier_run_are_not_overwritten(checkout):
 
 def test_bad_input_is_refused_before_xdist_starts_workers(checkout):
     refused(checkout.run("cts", "-n", "2", "--tier", "hourly"), "--tier hourly")
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_malformed_family_beside_a_named_one_ends_the_run_before_it_begins(checkout, workers):
+    checkout.family.with_name("broken.yaml").write_text("family: [", encoding="utf-8")
+    done = checkout.run(checkout.family.relative_to(checkout.root).as_posix(), "-n", workers)
+    assert done.returncode == 2
+    assert checkout.log() == []

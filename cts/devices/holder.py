@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from threading import Thread
 
+from cts.devices.background import in_background
 from cts.devices.device import DeviceError, DeviceUnavailable, Finding, Judge
 
 LONGEST_PAUSE = 3600.0
@@ -90,14 +90,7 @@ class DeviceHolder:
         The first caller that needs it waits for it and gets its errors.
         """
         if self._begun is None:
-            self._begun = Future()
-            Thread(target=self._open_into, args=(self._begun,), daemon=True, name="opens the device").start()
-
-    def _open_into(self, begun: Future[Judge]) -> None:
-        try:
-            begun.set_result(self._opened())
-        except BaseException as error:
-            begun.set_exception(error)
+            self._begun = in_background(self._opened, "opens the device")
 
     def _opened(self) -> Judge:
         last: DeviceError | None = None

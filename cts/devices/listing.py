@@ -6,12 +6,11 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from threading import Thread
 from types import MappingProxyType
 
 from cts.devices import driver_files
+from cts.devices.background import in_background
 from cts.devices.child import ChildProcess
 from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, NoVulkan
 from cts.devices.spec import DeviceSpec
@@ -131,16 +130,7 @@ def begin_listing(find: Callable[[], VulkanDevices] = list_vulkan) -> Listed:
     Args:
         find: lists the devices.
     """
-    found: Future[VulkanDevices] = Future()
-
-    def run() -> None:
-        try:
-            found.set_result(find())
-        except BaseException as error:
-            found.set_exception(error)
-
-    Thread(target=run, daemon=True, name="lists the devices").start()
-    return found.result
+    return in_background(find, "lists the devices").result
 
 
 def _ask_all(environment: Mapping[str, str], first: int, seconds: float, start: StartChild) -> VulkanDevices:

@@ -44,19 +44,15 @@ Rerun = Callable[[str], Verdict]
 def proven_by(before: Mapping[tuple[str, int], Digest], casebook: Casebook) -> tuple[Proven, ...]:
     """Return the quickest case of each family of kernels that passed in the resumed run."""
     passed = [(digest.seconds, id_) for (id_, _), digest in before.items() if digest.verdict in ENDED_WELL]
-    quickest: dict[str, Proven] = {}
-    others: set[str] = set()
+    quickest: dict[str, Proven | None] = {}
     for seconds, id_ in sorted(passed):
         family = family_of(id_)
-        if family not in quickest and family not in others:
+        if family not in quickest:
             # A journal may name cases that this casebook does not have.
             with suppress(CasebookError):
                 case = find_case(casebook, id_)
-                if case.definition.kind is CaseKind.KERNEL:
-                    quickest[family] = case.id, seconds
-                else:
-                    others.add(family)
-    return tuple(quickest.values())
+                quickest[family] = (case.id, seconds) if case.definition.kind is CaseKind.KERNEL else None
+    return tuple(filter(None, quickest.values()))
 
 
 @dataclass(frozen=True)

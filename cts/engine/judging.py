@@ -25,9 +25,7 @@ from cts.engine.tally import Digest
 from cts.journal.journal import Journal, JournalError
 from cts.journal.record import encode
 from cts.journal.run_record import finding_record
-from cts.verdict.codes import Code, is_within
 from cts.verdict.effort import Budget
-from cts.verdict.known_failures import KnownFailure
 from cts.verdict.verdict import ENDED_WELL, CaseResult, Verdict
 from generators.casebook import Case, CaseKind, find_case
 
@@ -86,12 +84,6 @@ def claims_first(events: Iterable[Event], doubtful: list[Finding]) -> Iterator[E
             yield Claim(findings=found)
         if event is not None:
             yield event
-
-
-def _ends_in_the_compiler(entries: Iterable[KnownFailure]) -> bool:
-    """Tell whether a case that shows these known failures is ended while its pipeline is made, before its shader runs."""
-    late = Code.TIMEOUT.of("pipeline")
-    return any(entry.limit is not None and all(is_within(end, late) for end in entry.ends) for entry in entries)
 
 
 class Judging:
@@ -174,7 +166,7 @@ class Judging:
             return
         self._first.before(case)
         effort = settings.effort(case, self._budget, foretold=self._selection.asked is not None)
-        if settings.isolated and effort.limit is not None and _ends_in_the_compiler(settings.known.entries_of(case, settings.front_end)):
+        if settings.isolated and effort.limit is not None and settings.known.ends_the_compiler(case, settings.front_end):
             # The process will be ended, and opening the next one takes as long as some limits.
             self._holder.begin()
         result = judge(case, self._holder, settings.front_end, settings.tier, attempt, effort)

@@ -59,8 +59,7 @@ def main() -> None:
             _, received, _, _ = socket.recv_fds(theirs, 16, 1 + len(STREAMS))
             theirs.close()
             if len(received) == 1 + len(STREAMS):
-                _handle(handlers)
-                _become(socket.socket(fileno=received[0]), received[1:])
+                _become(socket.socket(fileno=received[0]), received[1:], handlers)
             return
         theirs.close()
         early.append(ours)
@@ -75,17 +74,11 @@ def main() -> None:
                 for end in (listener, *early):
                     end.close()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                _handle(handlers)
-                _become(connection, streams)
+                _become(connection, streams, handlers)
                 return
             for stream in streams:
                 os.close(stream)
         connection.close()
-
-
-def _handle(handlers: dict[signal.Signals, Any]) -> None:
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
 
 
 def _is_handed(connection: socket.socket, streams: list[int], early: list[socket.socket]) -> bool:
@@ -120,8 +113,14 @@ def _execnet() -> tuple[str, CodeType]:
     return text, compile(text, "<string>", "exec")
 
 
-def _become(connection: socket.socket, streams: list[int]) -> None:
-    """Become a worker: do what ``python -u -c 'import sys;exec(eval(sys.stdin.readline()))'`` does on these streams."""
+def _become(connection: socket.socket, streams: list[int], handlers: dict[signal.Signals, Any]) -> None:
+    """Become a worker: do what ``python -u -c 'import sys;exec(eval(sys.stdin.readline()))'`` does on these streams.
+
+    Args:
+        handlers: the handlers of signals that a worker has.
+    """
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
     for stream, own in zip(streams, STREAMS, strict=True):
         os.dup2(stream, own)
         os.close(stream)

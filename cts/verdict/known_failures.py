@@ -124,6 +124,11 @@ class KnownFailure:
         """Tell whether such a case always fails while its pipeline is made."""
         return all(end in _COMPILING for end in self.ends)
 
+    @property
+    def ends_the_compiler(self) -> bool:
+        """Tell whether such a case always runs into its own limit while its pipeline is made, so its process is ended."""
+        return self.limit is not None and all(is_within(end, Code.TIMEOUT.of("pipeline")) for end in self.ends)
+
     def foresees(self, result: CaseResult) -> bool:
         """Tell whether a failed case ended as it says."""
         if not any(is_within(result.code, code) for code in self.ends):
@@ -180,6 +185,10 @@ class KnownFailures:
         """Tell whether a case is known to lose or harm the device."""
         listed = (verdict for one in self.lists for verdict in one.cases.get(case.id, ()))
         return any(entry.costs_the_device for entry in self.entries_of(case, front_end)) or any(verdict in _COSTLY for verdict in listed)
+
+    def ends_the_compiler(self, case: Case, front_end: str) -> bool:
+        """Tell whether the process that makes the case's pipeline is known to be ended meanwhile."""
+        return any(entry.ends_the_compiler for entry in self.entries_of(case, front_end))
 
     def settles(self, result: CaseResult, case: Case) -> bool:
         """Tell whether a timeout needs no second run alone: no other process on the device caused it.

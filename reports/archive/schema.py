@@ -48,7 +48,7 @@ KEYS = MappingProxyType(
         FAILURES: {**dict.fromkeys(("case_id", "reason", "step"), "VARCHAR"), "defects": "VARCHAR[]"},
     }
 )
-"""What rows of a partitioned table say about cases."""
+"""The columns of a partitioned table that tell its rows apart, with their types."""
 
 LISTS = MappingProxyType({OUTCOMES: {"runs": ("run", "BIGINT"), "seconds": ("seconds", "FLOAT")}, FAILURES: {"runs": ("run", "BIGINT")}})
 """The other columns, in one order: the runs that ended so, and their times. Each has the name and the type of an element."""

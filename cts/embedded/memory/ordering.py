@@ -138,7 +138,10 @@ class _Floors:
 
 @lru_cache(maxsize=64)
 def _identities(lanes: int, subgroup_size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return for each invocation its number + 1, that of its subgroup + 1, and both as in a record; do not write to them."""
+    """Return arrays with an element for each invocation: its number + 1, its subgroup's number + 1, and both as a record packs them.
+
+    All dispatches of the same size share these arrays, so do not write to them.
+    """
     lane = np.arange(1, lanes + 1, dtype=np.int64)
     group = np.arange(lanes, dtype=np.int64) // subgroup_size + 1
     return lane, group, lane | group << _GROUP_SHIFT

@@ -7,11 +7,10 @@ import os
 import select
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import Any
 
@@ -21,18 +20,13 @@ from cts.devices.driver_messages import DriverMessages
 from cts.devices.failures import rebuilt
 from cts.devices.messages import ANSWER, BEGIN, DOING, FAILURE, HEARD, Decoder, Disconnected, NotAMessage, TooLong, Unsendable, pieces
 from cts.devices.patience import Late, Patience, waiting_for_cpu
-from cts.devices.requests import LOADS_DRIVERS, NEWS, REQUESTS, Request
+from cts.devices.requests import NEWS, REQUESTS, Request
 from cts.devices.shared_memory import NONE, share
+from cts.devices.spawner import Spawned, own_spawner
 from generators.errors import CtsError, GeneratorError, Rule
-
-MODULE = "cts.device_process"
-"""What the child runs. It can open every kind of device, so it is above this package."""
 
 _END_SECONDS = 5.0
 """How long a child that has closed its channel may take to end."""
-
-_LOOK_SECONDS = 0.1
-"""How often to check whether the child has ended, if the system has no descriptor to wait for."""
 
 _LONGEST_WAIT = 3600.0
 """The longest single wait in seconds; poll takes milliseconds as a 32-bit integer."""
@@ -76,7 +70,7 @@ class ChildProcess:
     Args:
         environment: environment variables for the child, added to this process's own.
         waiting: takes a process id and starts to measure how long that process waits for a CPU; see cts.devices.patience.Measure.
-        loads_drivers: whether the child loads the Vulkan drivers before it reads a request.
+        start: starts a process with these descriptors, as this process's spawner does by default; see cts.devices.spawner.
 
     Attributes:
         ended: whether the child is unusable.
@@ -91,8 +85,10 @@ class ChildProcess:
         self,
         environment: Mapping[str, str] = MappingProxyType({}),
         waiting: Callable[[int], Callable[[], float]] = waiting_for_cpu,
-        loads_drivers: bool = False,
+        start: Callable[[Sequence[int]], Spawned] | None = None,
     ) -> None:
+        if start is None:
+            start = partial(own_spawner().start, environment=environment)
         self.shaders_since: float | None = None
         self._waiting = waiting
         self._number = 0
@@ -100,22 +96,12 @@ class ChildProcess:
         self._requests = shared.requests
         self._decoder = Decoder(shared.answers)
         self._heard = DriverMessages()
-        self._exited = self._hung_up = self.ended = False
+        self._hung_up = self.ended = False
         ours, theirs = socket.socketpair()
         reading, writing = os.pipe()
         self._channel, self._output = ours, Output(reading)
-        passed = [theirs.fileno(), *shared.descriptors]
-        variables = {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path), "PYTHONUNBUFFERED": "1", **environment}
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", MODULE, *([LOADS_DRIVERS] if loads_drivers else []), *map(str, passed)],
-                stdin=subprocess.DEVNULL,
-                stdout=writing,
-                stderr=writing,
-                env=dict(os.environ, **variables),
-                pass_fds=passed,
-                start_new_session=True,
-            )
+            self._process = start([writing, theirs.fileno(), *shared.descriptors])
         except OSError as error:
             ours.close()
             self._output.close()
@@ -125,7 +111,6 @@ class ChildProcess:
             for descriptor in (writing, *shared.descriptors):
                 os.close(descriptor)
         ours.setblocking(False)
-        self._watched = _descriptor_of(self._process.pid)
 
     def ask(self, request: tuple[Any, ...], seconds: float, what: str) -> Any:
         """Send a request and return the child's answer.
@@ -231,13 +216,13 @@ class ChildProcess:
                     self._attend(patience.remaining(), sending=True)
                 except OSError:
                     raise Disconnected from None
-                if rest and self._exited:
+                if rest and self._process.has_ended:
                     raise Disconnected
 
     def _receive(self, patience: Patience, asked: Request) -> tuple[str, Any]:
         """Return kind and contents of the next message that belongs to the request."""
         while (found := self._decoder.next()) is None:
-            if self._exited or self._hung_up:
+            if self._process.has_ended or self._hung_up:
                 raise Disconnected
             try:
                 seconds = patience.remaining()
@@ -261,19 +246,16 @@ class ChildProcess:
             poll.register(self._channel, select.POLLIN | (select.POLLOUT if sending else 0))
         if self._output.descriptor >= 0:
             poll.register(self._output.descriptor, select.POLLIN)
-        if self._watched >= 0:
-            poll.register(self._watched, select.POLLIN)
-        else:
-            seconds = min(seconds, _LOOK_SECONDS)
+        poll.register(self._process.descriptor, select.POLLIN)
         ready = {descriptor for descriptor, _ in poll.poll(math.ceil(min(seconds, _LONGEST_WAIT) * 1000))}
         # Check for the exit before reading: then everything that an ended child sent is read.
-        self._exited = self._exited or (self._watched in ready if self._watched >= 0 else _has_exited(self._process.pid))
+        self._process.read()
         if self._output.descriptor in ready:
             self._output.read()
         if not self._hung_up and self._channel.fileno() in ready:
             self._take()
         for _ in range(_REMAINS // _CHUNK):
-            if not self._exited or not (self._output.read() or self._take()):
+            if not self._process.has_ended or not (self._output.read() or self._take()):
                 break
 
     def _take(self) -> bool:
@@ -293,16 +275,15 @@ class ChildProcess:
     def _await_exit(self, patience: Patience) -> bool:
         """Wait for the child to end until patience runs out. Return whether it ended."""
         with suppress(Late):
-            while not self._exited:
+            while not self._process.has_ended:
                 self._attend(patience.remaining())
-        return self._exited
+        return self._process.has_ended
 
     def _ending(self) -> str:
         """Return how the child ended after it closed its channel."""
         if not self._await_exit(self._patience(_END_SECONDS)):
             return "closed its channel but did not end"
-        self._kill_group()
-        return _in_words(self._process.wait())
+        return _in_words(self._process.returncode)
 
     def _quoted(self) -> str:
         """Return the child's last words, on lines of their own."""
@@ -321,21 +302,15 @@ class ChildProcess:
         # The traceback of a kept exception keeps this object, but not the memory.
         self._requests = NONE
         self._decoder.close()
-        self._kill_group()
-        if self._process.returncode is None:
-            # A child that takes longer hangs in a kernel driver; init will reap it.
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(_END_SECONDS)
-        if self._watched >= 0:
-            os.close(self._watched)
-            self._watched = -1
+        # A child that takes longer hangs in a kernel driver.
+        self._process.kill(_END_SECONDS)
 
-    def _kill_group(self) -> None:
-        # Once the child is reaped, its process id may already belong to another process.
-        if self._process.returncode is not None:
-            return
-        with suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+    def forget(self) -> None:
+        """Leave the child to another process, which was forked from this one and has this object, too."""
+        self.ended = True
+        self._channel.close()
+        self._output.close()
+        self._process.forget()
 
     def close(self, seconds: float = _END_SECONDS) -> tuple[Finding, ...]:
         """Let the child close its device and end. Kill it if either takes longer than ``seconds``.
@@ -365,23 +340,9 @@ class ChildProcess:
         self.close()
 
 
-def _descriptor_of(pid: int) -> int:
-    """Return a descriptor that becomes readable when the process ends; -1 if the system has none."""
-    try:
-        return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
-    except OSError:
-        return -1
-
-
-def _has_exited(pid: int) -> bool:
-    """Return whether a child of this process has ended. Do not reap it."""
-    try:
-        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-    except ChildProcessError:
-        return True
-
-
-def _in_words(status: int) -> str:
+def _in_words(status: int | None) -> str:
+    if status is None:
+        return "was cut off: the process that had forked it has ended"
     if status >= 0:
         return f"exited with status {status}"
     try:

@@ -30,7 +30,7 @@ from cts.devices.messages import (
     send,
 )
 from cts.devices.property_commands import AnswersQueries
-from cts.devices.requests import LOADS_DRIVERS, REQUESTS
+from cts.devices.requests import REQUESTS
 from cts.devices.shared_memory import accept
 from cts.devices.spec import DeviceSpec
 
@@ -221,18 +221,16 @@ class _Server:
             send(self._channel, self._number, message, self._answers)
 
 
-def main(open_device: OpensDevices) -> None:
-    """Serve the socket whose descriptor is the first argument of this process. The other arguments are descriptors of shared memory.
+def answer_requests(open_device: OpensDevices, descriptors: Sequence[int], loads_drivers: bool) -> None:
+    """Answer requests on a socket until it is closed.
 
-    LOADS_DRIVERS may come before them.
+    Args:
+        open_device: opens the device.
+        descriptors: the socket, then the memory that the parent shares, if there is any.
+        loads_drivers: whether to load the Vulkan drivers before the first request.
     """
     faulthandler.enable()
-    # The parent handles these signals and ends this process. If a job's signal ended this process too, that would look like a crash.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    arguments = sys.argv[1:]
-    loads_drivers = arguments[0] == LOADS_DRIVERS
-    descriptor, *shared = map(int, arguments[loads_drivers:])
+    descriptor, *shared = descriptors
     channel = socket.socket(fileno=descriptor)
     channel.set_inheritable(False)
     _end_with_parent(channel)

@@ -16,9 +16,6 @@ from cts.verdict.machine import ElementPlace, MachineWalk
 from cts.verdict.sizes import Statistics
 from generators.kernel import Dispatch, Kernel, Outcome
 
-LOADS_DRIVERS = "--loads-drivers"
-"""The first argument of a child that loads the Vulkan drivers before it reads a request."""
-
 
 class Request(NamedTuple):
     """The types of a request.

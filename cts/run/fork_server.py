@@ -1,7 +1,8 @@
 """A process that has loaded what every worker needs, and forks the workers of pytest-xdist: ``python -m cts.run.fork_server FD ROOT N``.
 
 It has one thread, so a fork copies nothing half done. It listens on the socket FD, loads the cases below ROOT, and ends when its input
-ends: when the process that started it is gone. It forks N workers before they are asked for: each already starts the process of its device.
+ends: when the process that started it is gone. It forks N workers before they are asked for, and starts the processes of their devices
+before it loads the cases.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from cts.devices.early_child import start_early
+from cts.devices.early_child import Early, adopt, forget, start_early
 from cts.engine.garbage import all_kept
 from cts.run.fork_client import STREAMS, is_own
 from generators.errors import CtsError
@@ -44,24 +45,29 @@ def main() -> None:
     handlers = {number: handler for number, handler in _ENDING.items() if signal.getsignal(number) is not signal.SIG_IGN}
     for number in handlers:
         signal.signal(number, signal.SIG_IGN)
+    children = _start_children(int(sys.argv[3]), listener)
     _load(Path(sys.argv[2]))
     # Nobody waits for the workers.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     early: list[socket.socket] = []
-    for _ in range(int(sys.argv[3])):
+    while children:
         ours, theirs = socket.socketpair()
+        child = children.pop()
         if os.fork() == 0:
             # Only the server may hold the other ends: then this worker learns when it ends.
             for end in (listener, ours, *early):
                 end.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            start_early()
+            for other in children:
+                forget(other)
+            adopt(child)
             _, received, _, _ = socket.recv_fds(theirs, 16, 1 + len(STREAMS))
             theirs.close()
             if len(received) == 1 + len(STREAMS):
                 _become(socket.socket(fileno=received[0]), received[1:], handlers)
             return
         theirs.close()
+        forget(child)
         early.append(ours)
     while True:
         ready, _, _ = select.select([_INPUT, listener.fileno()], [], [])
@@ -79,6 +85,19 @@ def main() -> None:
             for stream in streams:
                 os.close(stream)
         connection.close()
+
+
+def _start_children(number: int, listener: socket.socket) -> list[Early]:
+    """Start the processes of the workers' devices. None of them may keep the listener open."""
+    if not number:
+        return []
+    from cts.device_process import serve
+
+    def serve_alone(control: socket.socket) -> None:
+        listener.close()
+        serve(control)
+
+    return start_early(number, serve_alone)
 
 
 def _is_handed(connection: socket.socket, streams: list[int], early: list[socket.socket]) -> bool:

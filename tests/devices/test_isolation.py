@@ -39,6 +39,7 @@ from cts.devices.spec import DeviceSpec
 from cts.verdict.codes import Reason
 from cts.verdict.machine import ElementPlace, MachineWalk
 from generators.kernel import Dispatch, Kernel
+from tests.devices.spawned import number_of, wait_for_end
 
 
 def _spec(factory: str = "obedient") -> DeviceSpec:
@@ -511,14 +512,6 @@ def test_the_variables_of_a_device_reach_its_process():
     assert "VK_DRIVER_FILES=/one.json" in str(error.value)
 
 
-def test_a_crash_is_also_seen_without_a_descriptor_to_wait_for(monkeypatch, device):
-    monkeypatch.setattr(child, "_descriptor_of", lambda pid: -1)
-    _who(device)
-    with pytest.raises(DeviceCrash) as crash:
-        device.run(_kernel("fork_and_kill_itself"), DISPATCHES)
-    assert crash.value.status == -signal.SIGSEGV
-
-
 def _group_is_alive(group: int) -> bool:
     """Return whether a process of the group still runs. The kernel takes a moment to end killed processes."""
     for _ in range(100):
@@ -589,7 +582,7 @@ def test_a_child_takes_no_module_from_the_current_directory(tmp_path, monkeypatc
 
 def _begin_early(monkeypatch) -> ChildProcess:
     """Start an early child in place of the fork server, which forgets it in the end."""
-    child = ChildProcess(loads_drivers=True)
+    child = ChildProcess()
     waiting = [child]
     monkeypatch.setattr("cts.devices.isolation.early_child", lambda _: waiting.pop() if waiting else None)
     return child
@@ -604,8 +597,8 @@ def test_the_first_device_is_opened_in_the_child_that_was_started_early(monkeypa
 
 def test_a_child_that_died_before_it_was_asked_costs_nothing(monkeypatch):
     child = _begin_early(monkeypatch)
-    os.kill(child._process.pid, signal.SIGKILL)
-    os.waitid(os.P_PID, child._process.pid, os.WEXITED | os.WNOWAIT)
+    os.kill(number_of(child._process), signal.SIGKILL)
+    wait_for_end(child._process)
     with pytest.raises((NoVulkan, NoSuchDevice)):
         IsolatedDevice(replace(_spec(), kind="vulkan", name="0" * 32), 20.0).open()
     assert child.ended

@@ -3,8 +3,8 @@
     python -m tests.interruption.kills --count 100 --seed 1
 
 A run judges some kernels in two workers of pytest-xdist. Child processes hold the embedded device. The victim is the main process, a
-worker, a child, or the process that forks workers, in turn. It is killed when the journal has a random number of lines, while cases are
-being judged. The exit code is 1 if a line is lost, broken or doubled, or if a verdict differs from the one without the kill.
+worker, a child, or a process that forks workers or children, in turn. It is killed when the journal has a random number of lines, while
+cases are being judged. The exit code is 1 if a line is lost, broken or doubled, or if a verdict differs from the one without the kill.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-VICTIMS = ("main", "worker", "child", "server")
+VICTIMS = ("main", "worker", "child", "server", "spawner")
 FAMILIES = ("load_store", "muladd", "elementwise", "conversion", "construction", "reduce", "tensor_layout", "tensor_view")
 CASES_OF_EACH = 12
 HANG_SECONDS = 600
@@ -66,10 +66,12 @@ def choose_victim(kind: str, main: int, rng: random.Random) -> int | None:
     if kind == "main":
         return main
     below = list(processes_below(main))
-    children = [process for process in below if "cts.device_process" in process.command]
+    devices = [process for process in below if "cts.device_process" in process.command]
+    children = [process for process in devices if process.parent in {one.pid for one in devices}]
+    spawners = [process for process in devices if process not in children]
     servers = [process for process in below if process.parent == main and "cts.run.fork_server" in process.command]
     workers = [process for process in below if process.parent in {server.pid for server in servers}]
-    found = {"child": children, "server": servers, "worker": workers}[kind]
+    found = {"child": children, "server": servers, "spawner": spawners, "worker": workers}[kind]
     return rng.choice(found).pid if found else None
 
 

@@ -1,0 +1,191 @@
+"""Starts child processes by forks of a process that has loaded what they need: loading takes ten times as long as a fork.
+
+Sockets are all that a child and this process share, so nothing depends on whose child the new process is.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+
+MODULE = "cts.device_process"
+"""What a spawner runs. It can open every kind of device, so it is above this package."""
+
+NUMBER = struct.Struct("i")
+"""What is told about a child: first its number, by itself, then its exit status as in subprocess.Popen, by the spawner."""
+
+MOST_DESCRIPTORS = 8
+"""At least as many as a child gets."""
+
+PLAIN, LOADS_DRIVERS = b"p", b"d"
+"""What a spawner is asked for: a child, or one that loads the Vulkan drivers before it reads a request."""
+
+_CHANGING = "PYTEST_"
+"""How variables begin by which pytest tells its own processes where it is."""
+
+
+class Spawned:
+    """A process that a spawner has forked, or is about to fork.
+
+    Attributes:
+        has_ended: whether the process has ended, or its spawner.
+        returncode: its exit status once it is known, as in subprocess.Popen.
+    """
+
+    def __init__(self, told: socket.socket, spawner: int) -> None:
+        told.setblocking(False)
+        self._told = told
+        self._spawner = spawner
+        self._pid: int | None = None
+        self.has_ended = False
+        self.returncode: int | None = None
+
+    @property
+    def descriptor(self) -> int:
+        """A descriptor that becomes readable when there is something to read about the process."""
+        return self._told.fileno()
+
+    @property
+    def pid(self) -> int:
+        """The process's number; its spawner's while that is still loading."""
+        return self._spawner if self._pid is None else self._pid
+
+    def read(self) -> None:
+        """Read what the spawner tells."""
+        while not self.has_ended:
+            try:
+                data = self._told.recv(NUMBER.size)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if len(data) < NUMBER.size:
+                self.has_ended = True
+            elif self._pid is None:
+                (self._pid,) = NUMBER.unpack(data)
+            else:
+                (self.returncode,) = NUMBER.unpack(data)
+                self.has_ended = True
+
+    def kill(self, seconds: float) -> None:
+        """Have the process and all processes of its group killed, and wait for its end, at most ``seconds``."""
+        with suppress(OSError):
+            self._told.shutdown(socket.SHUT_WR)
+        deadline = time.monotonic() + seconds
+        self.read()
+        while not self.has_ended and (left := deadline - time.monotonic()) > 0:
+            select.select([self._told], [], [], left)
+            self.read()
+        self._told.close()
+
+    def forget(self) -> None:
+        """Leave the process to another process that has this object."""
+        self._told.close()
+
+
+class Spawner:
+    """A process that forks children on request, and ends when nobody can make a request.
+
+    Args:
+        control: a socket to it.
+        pid: its process id.
+    """
+
+    def __init__(self, control: socket.socket, pid: int) -> None:
+        self._control = control
+        self._pid = pid
+
+    def start(self, descriptors: Sequence[int], loads_drivers: bool = False) -> Spawned:
+        """Start a process.
+
+        Args:
+            descriptors: what it gets, first its standard output; no more than MOST_DESCRIPTORS - 1.
+            loads_drivers: whether it loads the Vulkan drivers before it reads a request.
+
+        Raises:
+            OSError: the spawner has ended.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                socket.send_fds(self._control, [LOADS_DRIVERS if loads_drivers else PLAIN], [theirs.fileno(), *descriptors])
+            except OSError:
+                ours.close()
+                raise
+        return Spawned(ours, self._pid)
+
+    def close(self) -> None:
+        """Make no more requests."""
+        self._control.close()
+
+
+class OwnSpawner:
+    """The spawner of this process: it is started when the first child is, and again when what children would inherit has changed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._spawner: Spawner | None = None
+        self._begun: list[subprocess.Popen[bytes]] = []
+        self._inherited: tuple[object, ...] | None = None
+
+    def adopt(self, spawner: Spawner) -> None:
+        """Take a spawner that another process has started in the same environment."""
+        self._spawner = spawner
+
+    def start(self, descriptors: Sequence[int], environment: Mapping[str, str]) -> Spawned:
+        """Start a process; see Spawner.start.
+
+        Args:
+            environment: environment variables for the process, added to this process's own.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        variables = {name: value for name, value in os.environ.items() if not name.startswith(_CHANGING)}
+        path = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        variables |= {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", **environment}
+        inherited = (MODULE, sys.executable, os.getcwd(), variables)
+        with self._lock:
+            if self._spawner is not None:
+                if self._inherited == inherited or (self._inherited is None and not environment):
+                    self._inherited = inherited
+                    with suppress(OSError):
+                        return self._spawner.start(descriptors)
+                self._spawner.close()
+            self._spawner, self._inherited = self._begin(variables, descriptors[0]), inherited
+            return self._spawner.start(descriptors)
+
+    def _begin(self, variables: Mapping[str, str], output: int) -> Spawner:
+        self._begun = [process for process in self._begun if process.poll() is None]
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", MODULE, str(theirs.fileno())],
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    env=variables,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
+            except OSError:
+                ours.close()
+                raise
+        self._begun.append(process)
+        return Spawner(ours, process.pid)
+
+
+@cache
+def own_spawner() -> OwnSpawner:
+    """Return the spawner of this process."""
+    return OwnSpawner()

@@ -1,0 +1,101 @@
+"""Children are forked from a process that has loaded what they need."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cts.devices import spawner
+from cts.devices.child import ChildProcess, DiedIdle
+from cts.devices.spawner import OwnSpawner
+from tests.devices.spawned import number_of, wait_for_end
+
+
+@pytest.fixture
+def own(monkeypatch) -> Iterator[OwnSpawner]:
+    own = OwnSpawner()
+    monkeypatch.setattr("cts.devices.child.own_spawner", lambda: own)
+    yield own
+    if own._spawner is not None:
+        own._spawner.close()
+    for process in own._begun:
+        process.wait(60)
+
+
+def parent_of(child: ChildProcess) -> int:
+    return int(Path(f"/proc/{number_of(child._process)}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def test_children_are_forks_of_one_process(own):
+    with ChildProcess() as one, ChildProcess() as other:
+        assert parent_of(one) == parent_of(other) == own._begun[0].pid
+        assert number_of(one._process) != number_of(other._process)
+
+
+def test_each_child_leads_its_own_session(own):
+    with ChildProcess() as child:
+        number = number_of(child._process)
+        assert os.getsid(number) == os.getpgid(number) == number
+
+
+@pytest.mark.parametrize("changes", ["variable", "folder", "argument"])
+def test_what_a_child_inherits_is_never_old(own, monkeypatch, tmp_path, changes):
+    with ChildProcess() as before:
+        if changes == "variable":
+            monkeypatch.setenv("VK_DRIVER_FILES", "/one.json")
+        if changes == "folder":
+            monkeypatch.chdir(tmp_path)
+        with ChildProcess({"VK_DRIVER_FILES": "/two.json"} if changes == "argument" else {}) as after:
+            assert parent_of(before) != parent_of(after)
+    assert (before.close(), after.close()) == ((), ())
+
+
+def test_what_pytest_tells_its_processes_changes_nothing(own, monkeypatch):
+    with ChildProcess() as before:
+        monkeypatch.setenv("PYTEST_CURRENT_TEST", "the next one")
+        with ChildProcess() as after:
+            assert parent_of(before) == parent_of(after)
+
+
+def test_a_killed_spawner_is_replaced(own):
+    with ChildProcess() as before:
+        os.kill(parent_of(before), signal.SIGKILL)
+        assert wait_for_end(before._process) is None
+        with ChildProcess() as after:
+            assert number_of(after._process)
+        with pytest.raises(DiedIdle):
+            before.ask(("count_vulkan",), 60.0, "asking")
+
+
+def test_children_of_a_spawner_that_gets_no_more_requests_end_as_usual(own):
+    child = ChildProcess()
+    number_of(child._process)
+    own._spawner.close()
+    assert child.close() == ()
+    assert own._begun[0].wait(60) == 0
+
+
+def test_a_spawner_that_cannot_load_says_why(own, monkeypatch):
+    monkeypatch.setattr(spawner, "MODULE", "cts.no_such_module")
+    with pytest.raises(DiedIdle) as death:
+        ChildProcess().ask(("count_vulkan",), 60.0, "asking")
+    assert "no_such_module" in str(death.value)
+
+
+def test_a_child_that_is_killed_before_it_has_begun_does_not_begin(own):
+    child = ChildProcess()
+    child.kill()
+    own._spawner.close()
+    assert own._begun[0].wait(60) == 0
+
+
+def test_killing_a_child_twice_ends_nobody_else(own):
+    child = ChildProcess()
+    child.kill()
+    with ChildProcess() as other:
+        child.kill()
+        assert other.close() == ()

@@ -119,7 +119,7 @@ def write(
     case_pages = _CasePages(run, summary, pages, files, casebook, issues, past)
 
     def write_pages(part: int, parts: int) -> None:
-        for page in case_pages.of(list(pages)[part::parts]):
+        for page in case_pages.of(set(list(pages)[part::parts])):
             write_text(directory / pages[key_of(page.result)], html.failure_page(page, about, texts))
         tallies = dict(list(summary.requirements.items())[part::parts])
         for requirement in requirement_pages(run.results, tallies, texts, past):

@@ -16,7 +16,7 @@ _MODULE = "cts.report_process"
 
 
 class ReportsBeside:
-    """The process. It ends without a report if this one ends before it has called ``write``.
+    """The process. It ends without a report if this one ends before it has called ``begin`` or ``write``.
 
     Args:
         directory: the report directory, with the journal.
@@ -37,18 +37,33 @@ class ReportsBeside:
             # A signal from a terminal is for the run, which ends this process.
             start_new_session=True,
         )
+        self._has_begun = False
 
-    def write(self) -> bool:
-        """Have the reports written: the run has ended, and meta.json is whole. Tell whether they were written."""
-        try:
-            assert self._process.stdin is not None, "it has a pipe"
+    def begin(self) -> None:
+        """Have the reports written: the journal and meta.json are whole."""
+        self._has_begun = True
+        assert self._process.stdin is not None, "it has a pipe"
+        # If it has died, its exit code tells.
+        with suppress(OSError):
             self._process.stdin.write(b"\n")
             self._process.stdin.flush()
+
+    def write(self) -> bool:
+        """Wait until the reports are written, and tell whether they were."""
+        if not self._has_begun:
+            self.begin()
+        try:
             return self._process.wait() == 0
-        except OSError:
-            return False
         finally:
-            if self._process.poll() is None:
-                # To the whole group: the processes that make its pages would otherwise go on after Ctrl-C.
-                with suppress(OSError):
-                    os.killpg(self._process.pid, signal.SIGTERM)
+            self._interrupt()
+
+    def end(self) -> None:
+        """End the process, whatever it does: the reports that it writes are not wanted."""
+        self._interrupt()
+        self._process.wait()
+
+    def _interrupt(self) -> None:
+        if self._process.poll() is None:
+            # To the whole group: the processes that make its pages would otherwise go on after Ctrl-C.
+            with suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGTERM)

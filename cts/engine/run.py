@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from cts.devices.device import Finding
@@ -97,6 +97,10 @@ class Run:
         self.reports = ""
         self._has_several = processes != 1
         self._beside: ReportsBeside | None = None
+        self._recorded: RunRecord = {}
+        self._told: RunRecord | None = None
+        self._finished = ""
+        self._is_over = self._has_failed = False
 
     @property
     def header(self) -> list[str]:
@@ -138,8 +142,12 @@ class Run:
             here = [key for key in self._retried if key[0] in names or self.selected.home(key[0]) in names]
             self._again |= {(id_, attempt) for id_, attempt in here if attempt in left(id_)}
         if self.directory is not None and self._beside is None and self._has_several and self.total in CASES:
-            with suppress(OSError):
-                self._beside = ReportsBeside(self.directory, self.selected.selection.casebook.root.parent)
+            self._beside = self._start_beside(self.directory)
+
+    def _start_beside(self, directory: Path) -> ReportsBeside | None:
+        with suppress(OSError):
+            return ReportsBeside(directory, self.selected.selection.casebook.root.parent)
+        return None
 
     def count(self, id_: str, digest: Digest) -> bool:
         """Count a verdict, and tell whether it makes the run fail."""
@@ -148,6 +156,18 @@ class Run:
         if self.github is not None:
             self.github.count(id_, digest)
         return digest.verdict not in self.settings.passing
+
+    def judged_for(self, seconds: float) -> None:
+        """Take note of how long the run had judged when the last counted verdict came. If it is the last of all, begin the reports: the
+        processes that judge need as long to end."""
+        self.seconds = seconds
+        if self._beside is not None and self._told is None and self.is_whole and not self._retried:
+            self._attempt(self._tell)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all judgements have been made."""
+        return self.tally.total >= self.total
 
     def keep(self, line: bytes) -> None:
         """Write a line to the journal, if there is one.
@@ -206,7 +226,7 @@ class Run:
                 self.count(result.id, Digest.of(result))
 
     def end(self, code: int) -> int:
-        """Write the reports, and return the run's exit code.
+        """Begin to write the reports, and return the run's exit code if that works; see ``finish``.
 
         Args:
             code: the exit code so far: NOTHING_TESTED if no case was judged, and one of the others if something stopped the run.
@@ -218,16 +238,24 @@ class Run:
         for key, digest in self._retried.items():
             if key not in self._again:
                 self.before.add(digest)
-        found = self._exit_code(code)
-        if self.directory is not None:
-            whole = code in (PASSED, FAILED, NOTHING_TESTED) and self.tally.total >= self.total
-            if not self._write_reports(self.directory, whole) and found == PASSED:
-                found = INCOMPLETE
+        self._attempt(partial(self._tell, whole=code in (PASSED, FAILED, NOTHING_TESTED)))
         if self.github is not None:
             self.github.write_summary()
+        return self._exit_code(code)
+
+    def finish(self, code: int) -> int:
+        """Wait for the reports, and return the exit code of the process. Only the first call waits.
+
+        Args:
+            code: the exit code that ``end`` returned.
+        """
+        if not self._is_over:
+            self._is_over = True
+            self._attempt(self._write_reports)
         if self._claim is not None:
             os.close(self._claim)
-        return found
+            self._claim = None
+        return INCOMPLETE if self._has_failed and code == PASSED else code
 
     def _exit_code(self, code: int) -> int:
         now, before, passing = self.tally, self.before, self.settings.passing
@@ -237,14 +265,14 @@ class Run:
             return code
         if before.bad(passing) or now.bad(passing) or not all(finding.outside for finding in (*self.findings, *self.found_before)):
             return FAILED
-        if now.total < self.total and not self._out_of_time:
+        if not self.is_whole and not self._out_of_time:
             return INCOMPLETE
         return PASSED if now.tested or before.tested else NOTHING_TESTED
 
     @property
     def _out_of_time(self) -> bool:
         """Whether a requested time limit has left cases without a verdict."""
-        return self.settings.late and not self.stopped and self.tally.total < self.total
+        return self.settings.late and not self.stopped and not self.is_whole
 
     def not_judged(self) -> dict[str, int]:
         """Return how many judgements of each family the time limit left out."""
@@ -266,34 +294,61 @@ class Run:
         why = self.stopped.partition("\n")[0]
         return f"STOPPED after {judged}: {why}; {rest}" if self.stopped else ""
 
-    def _write_reports(self, directory: Path, whole: bool) -> bool:
-        """Write the reports, and tell whether that was possible."""
+    def _attempt(self, part: Callable[[Path], None]) -> None:
+        """Do a part of the work on the reports, if there is a directory for them and no earlier part failed."""
+        directory = self.directory
+        if directory is None or self._has_failed:
+            return
         try:
-            meta = read_meta(directory)
-            selected = max(int(meta.get("selected") or 0), self.before.total + self.total)
-            # A resumed run with fewer selected cases does not complete the original run.
-            ended = whole and self.before.total + self.tally.total >= selected
-            meta |= {"selected": selected, "seconds": self.seconds, "stopped": self._stop_line()}
-            meta["not_judged"] = self.not_judged()
-            meta["findings"] = (*meta.get("findings", ()), *map(finding_record, self.findings))
-            if ended:
-                meta["finished"] = timestamp()
-            write_meta(directory, meta)
-            if self._beside is None or not self._beside.write():
-                report_writer()(directory / RESULTS, directory, casebook=self.selected.selection.casebook)
-            self.reports = f"reports: {printable_path(directory / 'index.html')} (also summary.json, summary.md, junit.xml, {RESULTS})"
+            part(directory)
         except CtsError as error:
             why = f"{error}"
         except Exception as error:
             # The results are safe in the journal; a defect in a report must not hide them.
             why = f"{type(error).__name__}: {error}"
         else:
-            return True
+            return
+        self._has_failed = True
         self.reports = (
             f"reports could not be written: {printable_line(why)}; the results are in {printable_path(directory / RESULTS)}: "
             f"fix that, then run: cts report {printable_path(directory)}"
         )
-        return False
+
+    def _tell(self, directory: Path, whole: bool = True) -> None:
+        """Write what is known of the run to meta.json, and have the process beside it begin the reports. If it has begun them already, and
+        they are out of date, another one does.
+
+        Args:
+            whole: whether nothing stopped the run.
+        """
+        if self._told is None:
+            self._recorded = read_meta(directory)
+        now = self._ended(self._recorded, whole and self.is_whole)
+        if now == self._told:
+            return
+        if self._told is not None and self._beside is not None:
+            self._beside.end()
+            self._beside = self._start_beside(directory)
+        write_meta(directory, now)
+        self._told = now
+        if self._beside is not None:
+            self._beside.begin()
+
+    def _ended(self, recorded: RunRecord, whole: bool) -> RunRecord:
+        """Return the record of this run, if it ended now."""
+        selected = max(int(recorded.get("selected") or 0), self.before.total + self.total)
+        now = recorded | {"selected": selected, "seconds": self.seconds, "stopped": self._stop_line()}
+        now["not_judged"] = self.not_judged()
+        now["findings"] = (*recorded.get("findings", ()), *map(finding_record, self.findings))
+        # A resumed run with fewer selected cases does not complete the original run.
+        if whole and self.before.total + self.tally.total >= selected:
+            now["finished"] = self._finished = self._finished or timestamp()
+        return now
+
+    def _write_reports(self, directory: Path) -> None:
+        if self._beside is None or not self._beside.write():
+            report_writer()(directory / RESULTS, directory, casebook=self.selected.selection.casebook)
+        self.reports = f"reports: {printable_path(directory / 'index.html')} (also summary.json, summary.md, junit.xml, {RESULTS})"
 
 
 def timestamp() -> str:

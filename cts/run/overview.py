@@ -65,7 +65,8 @@ class Overview:
         try:
             return (yield)
         finally:
-            self._run.seconds = time.monotonic() - self._began
+            if not self._run.is_whole:
+                self._run.seconds = time.monotonic() - self._began
             if self._progress is not None:
                 self._progress.finish(self._run.tally)
 
@@ -134,6 +135,7 @@ class Overview:
                 self._run.keep(said.record)
             put(report, msgspec.structs.replace(said, record=b""))
         bad = self._run.count(said.id, digest)
+        self._run.judged_for(time.monotonic() - self._began)
         if bad:
             self._explain(report, digest)
         if self._progress is not None:
@@ -178,6 +180,8 @@ class Overview:
         try:
             return (yield)
         finally:
+            if not collect_only:
+                session.exitstatus = self._run.finish(int(session.exitstatus))
             # Print this after pytest's own last line.
             if self._reporter is not None and not collect_only:
                 for line in self._run.warnings:
@@ -186,6 +190,8 @@ class Overview:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         if terminalreporter.config.option.collectonly:
             return
+        # The reports were written while the other processes ended.
+        self._run.finish(exitstatus)
         if all(contents(report) is not None for report in terminalreporter.stats.get("failed", ())):
             # pytest's short summary would repeat the lines above it.
             terminalreporter.reportchars = terminalreporter.reportchars.replace("f", "")

@@ -15,7 +15,7 @@ import pytest
 
 from cts.checkout import check_own, is_root, suite_root
 from cts.engine.each_chip import check_named, chips_of, run_each
-from cts.engine.garbage import all_kept
+from cts.engine.garbage import all_kept, end_without_search
 from cts.engine.options import OPTIONS, given
 from cts.engine.request import Request, check_sendable, check_unconcerned, in_cases, is_suite, parse_arguments
 from cts.exit_codes import BAD_INPUT
@@ -89,6 +89,13 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
         guard.flush()
         if guard.is_lost:
             session.exitstatus = BAD_INPUT
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Let a process that judged or handed out cases end at once."""
+    if _GUARD in config.stash or PLAN in getattr(config, "workerinput", ()):
+        end_without_search()
 
 
 @pytest.hookimpl(optionalhook=True)

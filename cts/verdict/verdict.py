@@ -137,6 +137,9 @@ class CaseResult(Judgement):
     @property
     def defects(self) -> tuple[str, ...]:
         """Return the ids of the defects that explain a failing array: the first array that has an explanation."""
+        if not self.failures:
+            # Almost all results.
+            return ()
         first = next((failure.matches for failure in self.failures if failure.matches), ())
         return tuple(dict.fromkeys(match.id for match in first if match.id))
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 BEHAVIOURS = {"copying[number:n0]": "fail", "copying[number:n1]": "not_supported", "copying[number:n2]": "raise"}
@@ -77,11 +79,25 @@ BESIDE = (
     "run.CASES = range(8, 9)\n"
     "reports_beside._MODULE = 'with_doubles'\n"
     "class Told(run.ReportsBeside):\n"
+    "    def begin(self):\n"
+    "        print('reports begin')\n"
+    "        super().begin()\n"
     "    def write(self):\n"
     "        found = super().write()\n"
     "        print('beside:', found)\n"
     "        return found\n"
     "run.ReportsBeside = Told\n"
+)
+
+
+WITH_DOUBLES = "import runpy\nimport doubles\nrunpy.run_module('cts.report_process', run_name='__main__')\n"
+
+FOUND_AT_THE_END = (
+    "import pytest\n"
+    "@pytest.hookimpl(tryfirst=True)\n"
+    "def pytest_testnodedown(node):\n"
+    "    print('a worker ended')\n"
+    "    node.workeroutput['cts_findings'] = [{'what': 'it broke', 'step': 'close', 'outside': False}]\n"
 )
 
 
@@ -93,8 +109,7 @@ def reports(checkout, name):
 def test_a_process_beside_a_large_run_writes_its_reports(checkout):
     checkout.run("cts", "-n", "2", "--report-dir", "without", behaviours=BEHAVIOURS)
     checkout.add_plugin("beside", BESIDE)
-    module = "import runpy\nimport doubles\nrunpy.run_module('cts.report_process', run_name='__main__')\n"
-    (checkout.root / "with_doubles.py").write_text(module, encoding="utf-8")
+    (checkout.root / "with_doubles.py").write_text(WITH_DOUBLES, encoding="utf-8")
     done = checkout.run("cts", "-n", "2", "--report-dir", "with", behaviours=BEHAVIOURS)
     assert "beside: True" in done.stdout, done.stdout
     assert done.returncode == 1
@@ -107,3 +122,23 @@ def test_the_reports_are_written_although_the_process_beside_the_run_has_died(ch
     assert "beside: False" in done.stdout, done.stdout
     assert done.returncode == 1
     assert (checkout.root / "with" / "summary.json").is_file()
+
+
+def test_the_reports_of_a_large_run_begin_before_its_last_worker_ends(checkout):
+    checkout.add_plugin("beside", f"{BESIDE}def pytest_testnodedown():\n    print('a worker ended')\n")
+    (checkout.root / "with_doubles.py").write_text(WITH_DOUBLES, encoding="utf-8")
+    done = checkout.run("cts", "-n", "2", "-s", "--report-dir", "with")
+    lines = [line for line in done.stdout.splitlines() if line in ("reports begin", "a worker ended")]
+    assert sorted(lines) == ["a worker ended", "a worker ended", "reports begin"], done.stdout
+    assert lines[-1] == "a worker ended", done.stdout
+    assert json.loads((checkout.root / "with" / "summary.json").read_text(encoding="utf-8"))["context"]["finished"]
+
+
+def test_the_reports_have_what_is_found_when_the_workers_end(checkout):
+    checkout.add_plugin("beside", f"{BESIDE}{FOUND_AT_THE_END}")
+    (checkout.root / "with_doubles.py").write_text(WITH_DOUBLES, encoding="utf-8")
+    done = checkout.run("cts", "-n", "2", "-s", "--report-dir", "with")
+    assert done.stdout.count("reports begin") == 2, done.stdout
+    assert "beside: True" in done.stdout, done.stdout
+    summary = json.loads((checkout.root / "with" / "summary.json").read_text(encoding="utf-8"))
+    assert summary["context"]["findings"] == ["close: it broke"] * 2

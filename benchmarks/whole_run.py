@@ -64,7 +64,9 @@ class Watch:
         if not command:
             # A process that is ending has no command line any more.
             return
-        kind = "main" if pid == self._main else "device" if b"cts.device_process" in command else "worker"
+        # The fork server forks processes that hold devices, too. Such a process leads its own session.
+        device = b"cts.device_process" in command or (b"cts.run.fork_server" in command and fields[3] == str(pid))
+        kind = "main" if pid == self._main else "device" if device else "worker"
         self.cpu[kind][pid] = (int(fields[11]) + int(fields[12])) / _TICKS
         peak = next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM:")), 0.0)
         self.memory[kind] = max(self.memory[kind], peak)

@@ -125,21 +125,23 @@ def write(
         for requirement in requirement_pages(run.results, tallies, texts, past):
             write_text(directory / requirement_place(requirement.id), html.requirement_page(requirement, about, pages))
 
+    def write_junit() -> None:
+        each = any(meta.get("junit") == EVERY_CASE for meta in run.metas) if every_case is None else every_case
+        write_text(directory / "junit.xml", junit(run.results, about, issues, each))
+
     try:
         for folder in FOLDERS:
             (directory / folder).mkdir(parents=True, exist_ok=True)
-        with beside([partial(write_pages, part, parts) for part in range(parts)] if parts > 1 else ()):
+        with beside([*(partial(write_pages, part, parts) for part in range(parts)), write_junit] if parts > 1 else ()):
             if parts <= 1:
                 write_pages(0, 1)
+                write_junit()
             found = causes(run.results)
             if past:
                 write_text(directory / "history.html", history_page(past, directory))
             write_text(directory / "index.html", html.index(run, summary, found, about, title, texts, pages, issues, bool(past)))
             write_text(directory / "summary.json", _summary_json(run, summary, found, about, title, pages))
             write_text(directory / "summary.md", markdown(summary, found, about, title, issues, texts))
-            if every_case is None:
-                every_case = any(meta.get("junit") == EVERY_CASE for meta in run.metas)
-            write_text(directory / "junit.xml", junit(run.results, about, issues, every_case))
         _remove_others(directory, places)
     except OSError as error:
         place = error.filename or directory

@@ -56,3 +56,21 @@ def test_a_long_value_is_cut_in_the_message(tmp_path):
 )
 def test_a_tag_that_its_value_does_not_fit_is_refused_in_one_line(tmp_path, value):
     assert "\n" not in refused(tmp_path, f"a: {value}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("{a: [1, 0, -1, 1.5], b: {c: word}}", {"a": [1, 0, -1, 1.5], "b": {"c": "word"}}),
+        ("[~, null, true, 'true', '1', 010, 0x10, 12345678901]", [None, None, True, "true", "1", "010", 16, 12345678901]),
+        ("{1: one, on: off}", {1: "one", "on": "off"}),
+        ('[!!int "0b11", !!str 7, !!float 2]', [3, "7", 2.0]),
+        ("{a: &x [1], b: *x}", {"a": [1], "b": [1]}),
+        ("''", ""),
+    ],
+)
+def test_values_are_those_of_the_core_schema(tmp_path, text, value):
+    (tmp_path / "values.yaml").write_text(text, encoding="utf-8")
+    found = read_document(tmp_path / "values.yaml").data()
+    assert found == value
+    assert repr(found) == repr(value)

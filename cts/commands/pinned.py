@@ -226,7 +226,7 @@ def update(
             tiers = choose_tiers(family, old, None if anew else pinned)
             if not tiers_alone:
                 facts = compute([case.id for case in tiers.cases])
-                tiers = replace(tiers, cases=tuple(replace(case, digests=facts[case.id].digests) for case in tiers.cases))
+                tiers = replace(tiers, cases=tuple(case._replace(digests=facts[case.id].digests) for case in tiers.cases))
                 _write_needs(needs_file(root, name), facts)
                 if is_owed(family):
                     owed = {case.id: case.digests for case in tiers.cases}

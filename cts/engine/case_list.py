@@ -49,6 +49,7 @@ def _read(path: Path, ids: dict[str, str], above: tuple[Path, ...], done: set[Pa
         lines = read_text(path, _MOST_BYTES).splitlines()
     except Unreadable as error:
         raise CaseListError(f"cannot read the case list {path}{named}: {error}") from error
+    name = str(path)
     for number, line in enumerate(lines, 1):
         entry = line.partition("#")[0].strip()
         if not entry:
@@ -56,5 +57,5 @@ def _read(path: Path, ids: dict[str, str], above: tuple[Path, ...], done: set[Pa
         if entry.endswith(".txt"):
             _read(path.parent / entry, ids, (*above, place), done)
         else:
-            ids.setdefault(entry.rpartition("::")[2], f"{path}:{number}")
+            ids.setdefault(entry.rpartition("::")[2], f"{name}:{number}")
     done.add(place)

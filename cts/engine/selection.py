@@ -145,10 +145,14 @@ def list_ids(casebook: Casebook, path: Path) -> dict[str, tuple[str, ...]]:
         CaseListError: the list cannot be read, or an id in it belongs to no case; the message names file and line.
     """
     families: dict[str, dict[str, None]] = {}
+    certain: dict[str, frozenset[str]] = {}
     for id_, place in read_case_list(path).items():
-        family = casebook.families.get(family_of(id_))
-        if family is not None and id_ in certain_ids(family):
-            families.setdefault(family.name, {})[id_] = None
+        name = family_of(id_)
+        if name not in certain:
+            family = casebook.families.get(name)
+            certain[name] = frozenset() if family is None else certain_ids(family)
+        if id_ in certain[name]:
+            families.setdefault(name, {})[id_] = None
             continue
         try:
             case = find_case(casebook, id_)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from cts.defects.layout_conversions import Span
 from cts.devices.device import DeviceDescription
 from cts.devices.layout_conversion import ConversionAnswer, ConversionCall, ConversionInfo, ConvertsLayouts, Region, missing_for
 from cts.devices.property_commands import INCOMPLETE, SUCCESS, name_of_result
@@ -294,6 +293,7 @@ class _Run:
             failures += [Failure(where, one, matches if one.matrix is not None else ()) for one in mismatches]
 
     def _diagnosis(self, place: int, number: int, placed: Placed, old: np.ndarray, new: np.ndarray) -> tuple[Match, ...]:
+        from cts.defects.layout_conversions import Span
         from cts.diagnosis.layout_conversions import diagnose_conversion
 
         case, (first, sources) = self._case, self._readable

@@ -17,7 +17,6 @@ from cts.devices.requirements import missing_for
 from cts.diagnosis.quoted_requirement import requirement
 from cts.front_ends import FrontEnd
 from cts.kinds.authorities import binding
-from cts.kinds.compiled import judge_code
 from cts.kinds.kind import Stopwatch, not_supported, one_line
 from cts.kinds.pinned_needs import is_pinned, pinned_needs
 from cts.pictures.tracing import tensor_maps
@@ -85,6 +84,8 @@ def judge(case: Case, device: Device, front_end: FrontEnd, watch: Stopwatch, eff
     if device.description.compiles_only:
         for one, of in zip(program.all, kernels, strict=True):
             _run(device, of, (), watch, one.label)
+        from cts.kinds.compiled import judge_code
+
         return judge_code(built, kernels, front_end, device, make_kernels, watch)
     with watch.step("expect"):
         plan = arrange(built, on_gpu=effort.rounds > 1)

@@ -15,9 +15,6 @@ from cts.journal.atomic import write_text
 from cts.kinds.kind import Json, Stopwatch, not_supported
 from cts.kinds.property_rules import RULES, Commanded, PropertyRule
 from cts.kinds.required_support import REQUIRED_SUPPORT
-from cts.repro.folder import README, heading, writing
-from cts.repro.program_files import PROGRAM
-from cts.repro.query_program import query_program
 from cts.verdict.codes import Code, Reason
 from cts.verdict.effort import Effort
 from cts.verdict.verdict import Judgement, Verdict
@@ -121,6 +118,10 @@ def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: A
     Raises:
         CtsError: the folder cannot be written.
     """
+    from cts.repro.folder import README, heading, writing
+    from cts.repro.program_files import PROGRAM
+    from cts.repro.query_program import query_program
+
     query = build_query(case)
     rule, command = _RULES[query.rule], COMMANDS[query.command]
     text = _README.format(

@@ -11,7 +11,6 @@ from typing import Any
 from cts.front_ends import FrontEnd
 from cts.journal.atomic import write_text
 from cts.kinds.kind import Json, Stopwatch, one_line
-from cts.repro.folder import README, heading, writing
 from cts.validators.validator import Answer, Validator
 from cts.verdict.codes import Code, Reason
 from cts.verdict.effort import Effort
@@ -136,6 +135,8 @@ def reproduce(case: Case, folder: Path, front_end: FrontEnd) -> None:  # noqa: A
     Raises:
         CtsError: the folder cannot be written.
     """
+    from cts.repro.folder import README, heading, writing
+
     check = build_module(case)
     message = f"a message that has {check.says} (`{BETWEEN}` is anything, and case is ignored)"
     answer = "accepts it" if check.says is None else f"rejects it with {message}"

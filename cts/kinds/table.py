@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 
 from cts.devices.device import Device, DeviceDescription, Judge
 from cts.devices.layout_conversion import ConvertsLayouts
 from cts.devices.property_commands import AnswersQueries
+from cts.front_ends import FrontEnd
 from cts.kinds import conversion, kernel, kernel_digests, query, static
-from cts.kinds.conversion_reproduction import write_conversion
-from cts.kinds.kernel_reproduction import write_reproduction
 from cts.kinds.kind import Kind
 from cts.validators.validator import Validator
 from cts.verdict.codes import Code, Reason
-from generators.casebook import CaseKind
+from generators.casebook import Case, CaseKind
+
+
+def _reproduce_kernel(case: Case, folder: Path, front_end: FrontEnd) -> None:
+    # A run reproduces nothing, and what makes the folders is a part of its start.
+    from cts.kinds.kernel_reproduction import write_reproduction
+
+    write_reproduction(case, folder, front_end)
+
+
+def _reproduce_conversion(case: Case, folder: Path, front_end: FrontEnd) -> None:
+    from cts.kinds.conversion_reproduction import write_conversion
+
+    write_conversion(case, folder, front_end)
+
 
 KINDS: Mapping[CaseKind, Kind] = MappingProxyType(
     {
@@ -23,7 +37,7 @@ KINDS: Mapping[CaseKind, Kind] = MappingProxyType(
             "{name} runs no shaders",
             kernel.judge,
             kernel_digests.digests,
-            write_reproduction,
+            _reproduce_kernel,
         ),
         CaseKind.STATIC: Kind(
             Validator,
@@ -44,7 +58,7 @@ KINDS: Mapping[CaseKind, Kind] = MappingProxyType(
             "{name} converts no matrices",
             conversion.judge,
             conversion.digests,
-            write_conversion,
+            _reproduce_conversion,
         ),
     }
 )

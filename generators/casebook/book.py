@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from generators.casebook.cases import Case, violated
@@ -13,6 +13,7 @@ from generators.casebook.family import Family, load_family
 from generators.casebook.ids import parse_labels
 from generators.casebook.positions import Position, load_positions
 from generators.casebook.requirements import Requirement, cases_folder, load_requirements, load_unfinished
+from generators.casebook.units import load_units
 from generators.errors import CasebookError
 from generators.suggestion import FAMILIES, suggestion
 
@@ -136,7 +137,7 @@ def open_casebook(root: Path, only: Collection[str] | None = None) -> Casebook:
             raise _no_family(name, files)
     requirements, positions = load_requirements(folder), load_positions(folder)
     chosen = {name: path for name, path in files.items() if only is None or name in only}
-    families = Families(chosen, partial(load_family, requirements=requirements, positions=positions))
+    families = Families(chosen, partial(load_family, requirements=requirements, positions=positions, units_below=cache(load_units)))
     return Casebook(folder, families, requirements, positions, load_unfinished(folder))
 
 

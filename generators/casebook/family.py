@@ -207,7 +207,10 @@ def _positions(element: Element, known: Mapping[str, Position]) -> tuple[str, ..
 
 
 def load_family(
-    path: Path, requirements: Mapping[str, Requirement] | None = None, positions: Mapping[str, Position] | None = None
+    path: Path,
+    requirements: Mapping[str, Requirement] | None = None,
+    positions: Mapping[str, Position] | None = None,
+    units_below: Callable[[Path], Mapping[str, Unit]] = load_units,
 ) -> Family:
     """Load the family that ``path`` describes.
 
@@ -215,6 +218,7 @@ def load_family(
         path: a YAML file in a specification's folder of ``cases``.
         requirements: the requirements that ``covers`` may name; by default, the ones beside the specification's folder.
         positions: the positions that ``positions`` may name; by default, the ones beside the specification's folder.
+        units_below: loads the units of a folder of cases, if the family asks for them.
 
     Raises:
         CasebookError: the file is malformed; the message names file, line, key and the expected value.
@@ -250,7 +254,7 @@ def load_family(
     if sum(parameter.rows is not None for parameter in parameters) > 1:
         raise fields["parameters"].error("expected at most one parameter with property_rows")
     subcase_parameters = read_parameters(fields.get("subcases"), of_subcase, top)
-    units = tuple(load_units(path.absolute().parent.parent).values()) if "units" in fields else ()
+    units = tuple(units_below(path.absolute().parent.parent).values()) if "units" in fields else ()
     if "units" in fields and not units:
         raise fields["units"].error(f"there are no units: cases/{UNITS} is missing or empty")
     parameters = on_units(parameters, units) if units else parameters

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 from generators.casebook.family import Family
 from generators.casebook.ids import stated_labels
@@ -34,8 +34,7 @@ class Tier(enum.StrEnum):
     FULL = "full"
 
 
-@dataclass(frozen=True, slots=True)
-class PinnedCase:
+class PinnedCase(NamedTuple):
     """A line of a family's file.
 
     Attributes:

@@ -33,6 +33,10 @@ _COMPONENTS = ("component", "from", "to", "third", "read")
 """Names of the parameters that give the component types of the matrices of a case."""
 
 
+Kind = tuple[object, ...]
+"""What decides whether a product with some rows can have another row, too."""
+
+
 @dataclass(frozen=True)
 class Unit:
     """The multiply-adds of a kind of hardware, at subgroup scope.
@@ -48,6 +52,11 @@ class Unit:
     rows: tuple[str, ...]
     subgroup_sizes: tuple[int, ...]
     strength: int
+
+    @cached_property
+    def kinds(self) -> Mapping[str, Kind]:
+        """The kind of each of its rows."""
+        return {label: _kind(parse_row(label)) for label in self.rows}
 
     @cached_property
     def multiplies(self) -> Mapping[str, tuple[PropertyRow, ...]]:
@@ -112,12 +121,13 @@ def choices_on(unit: Unit, parameters: Sequence[Parameter], choices: Sequence[Se
     """
     found = []
     for parameter, chosen in zip(parameters, choices, strict=True):
-        labels = _labels_of_units(parameter, parameters, [unit])
         if parameter.rows == "exact":
             kinds = {_kind(parameter.values[parameter.labels[number]]) for number in chosen}
-            labels = [label for label in unit.rows if _kind(parse_row(label)) in kinds]
+            labels: list[str] | None = [label for label, kind in unit.kinds.items() if kind in kinds]
         elif parameter.name == "scope":
             labels = [label for number in chosen if (label := parameter.labels[number]) == "subgroup"]
+        else:
+            labels = _labels_of_units(parameter, parameters, [unit])
         numbers = chosen if labels is None else sorted(parameter.numbers[label] for label in labels)
         if not numbers:
             return None
@@ -127,11 +137,13 @@ def choices_on(unit: Unit, parameters: Sequence[Parameter], choices: Sequence[Se
 
 def _labels_of_units(parameter: Parameter, parameters: Sequence[Parameter], units: Sequence[Unit]) -> list[str] | None:
     """Return the labels of the units for a parameter of rows, sizes or shapes, each once; None for any other parameter."""
-    by_name = {one.name: one for one in parameters}
     if parameter.rows == "exact":
         kinds = {_kind(parameter.values[label]) for label in parameter.listed}
-        found = [label for unit in units for label in unit.rows if _kind(parse_row(label)) in kinds]
-    elif parameter.name == "sizes" and "types" in by_name:
+        return list(dict.fromkeys(label for unit in units for label, kind in unit.kinds.items() if kind in kinds))
+    if parameter.name not in ("sizes", "shape"):
+        return None
+    by_name = {one.name: one for one in parameters}
+    if parameter.name == "sizes" and "types" in by_name:
         found = [size for unit in units for size in unit.multiplies]
     elif parameter.name == "shape" and "row" not in by_name:
         uses = {use for value in by_name["use"].values.values() for use in _each(value)} if "use" in by_name else {Use.ACCUMULATOR}
@@ -147,7 +159,7 @@ def _components(by_name: Mapping[str, Parameter]) -> list[Parameter]:
     return [by_name[name] for name in _COMPONENTS if name in by_name and by_name[name].declaration.type is ComponentType]
 
 
-def _kind(row: PropertyRow) -> tuple[object, ...]:
+def _kind(row: PropertyRow) -> Kind:
     return (*((type_.is_float, type_.is_signed) for type_ in (row.a, row.b, row.c, row.result)), row.saturating)
 
 

@@ -29,6 +29,9 @@ def _field_types(type_: Any) -> Mapping[str, Any]:
 
 def _refuse_unknown_keys(data: Any, type_: Any) -> None:
     """Refuse keys without a field in the dataclass: msgspec ignores them, so a misspelt key would leave the default."""
+    if not isinstance(data, (Mapping, list)):
+        # Almost all values, and finding out the kind of a type takes longer than this.
+        return
     arguments = get_args(type_)
     if dataclasses.is_dataclass(type_) and isinstance(data, Mapping):
         fields = _field_types(cast(Hashable, type_))

@@ -131,7 +131,7 @@ def test_an_allowed_combination_that_no_pinned_case_has_is_a_fault(toy: Family) 
 
 def test_a_label_that_no_smoke_case_has_is_a_fault_of_that_tier(toy: Family) -> None:
     chosen = choose_tiers(toy)
-    later = tuple(replace(case, tier=Tier.NIGHTLY) if case.id.startswith("toy[bytes:2/") else case for case in chosen.cases)
+    later = tuple(case._replace(tier=Tier.NIGHTLY) if case.id.startswith("toy[bytes:2/") else case for case in chosen.cases)
     assert tier_faults(toy, replace(chosen, cases=later)).notes == ("no smoke case of the product 'lengths' has bytes: 2",)
 
 
@@ -173,7 +173,7 @@ def test_a_family_only_of_the_full_tier_pins_no_cases(toy: Family) -> None:
 def test_the_labels_of_cases_that_nobody_asks_for_are_not_read(toy: Family) -> None:
     chosen = read_tiers(file_of(toy))
     first, *rest = chosen.cases
-    write_tiers(file_of(toy), replace(chosen, cases=(first, *(replace(case, id="toy[none]") for case in rest))))
+    write_tiers(file_of(toy), replace(chosen, cases=(first, *(case._replace(id="toy[none]") for case in rest))))
     assert [case.id for case in expand(toy, "nightly", wanted=lambda id_: id_ == first.id)] == [first.id]
     with pytest.raises(CasebookError, match=r"'toy\[none\]' is not a case of 'toy'"):
         expand(toy, "nightly")

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 import generators.casebook
+from cts.devices.spawner import own_spawner
 from cts.engine.case_list import read_case_list
 from cts.engine.report_writer import report_writer
 from cts.journal.journal import RESULTS
@@ -124,6 +125,7 @@ def _become(run: Run, folder: Path, layer: Path) -> None:
         nowhere = os.open(os.devnull, os.O_RDONLY)
         for descriptor, source in ((0, nowhere), (1, output), (2, output)):
             os.dup2(source, descriptor)
+        own_spawner.cache_clear()
         os.closerange(3, 256)
         os.environ.clear()
         os.environ.update(environment(run, folder, layer, []))

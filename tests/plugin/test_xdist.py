@@ -156,5 +156,5 @@ IMPORTED = (
 
 def test_no_process_of_a_run_imports_hypothesis(checkout):
     checkout.add_plugin("imported", IMPORTED)
-    checkout.run("cts", "-n", "2")
+    checkout.run("cts", "-n", "2", "-p", "hypothesispytest")
     assert (checkout.root / "imported").read_text(encoding="utf-8").splitlines() == ["False"] * 3

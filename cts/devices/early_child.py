@@ -1,7 +1,7 @@
 """A child process that a worker has before it knows which device to open.
 
-The Vulkan drivers are loaded in it while other processes still load the suite and ask the device for its description. The first device that
-the worker opens is opened in it. It compares its description with the run's, as any other opening does.
+If the machine has one Vulkan device, the child opens it while other processes still load the suite and ask the device for its description.
+The first device that the worker opens is opened in this child. Its description is compared with the run's, as in any other opening.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def start_early(number: int, serve: Callable[[socket.socket], None]) -> list[Ear
             sys.exit()
         theirs.close()
         spawners.append(Spawner(ours, pid))
-    return [(ChildProcess(start=partial(spawner.start, loads_drivers=True)), spawner) for spawner in spawners]
+    return [(ChildProcess(start=partial(spawner.start, early=True)), spawner) for spawner in spawners]
 
 
 def forget(early: Early) -> None:

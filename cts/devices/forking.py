@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from cts.devices.spawner import LOADS_DRIVERS, MOST_DESCRIPTORS, NUMBER
+from cts.devices.spawner import EARLY, MOST_DESCRIPTORS, NUMBER
 
 Child = Callable[[Sequence[int], bool], None]
-"""What a child does, with the descriptors that it got, except its output, and whether it loads the Vulkan drivers at once."""
+"""What a child does, with the descriptors that it got, except its output, and whether it opens a device at once."""
 
 
 @dataclass
@@ -83,7 +83,7 @@ def fork_children(control: socket.socket, child: Child) -> None:
             os.close(woken)
             os.close(wakes)
             _begin(told, output)
-            child(given, request == LOADS_DRIVERS)
+            child(given, request == EARLY)
             return
         for end in (output, *given):
             os.close(end)

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Protocol
 
 from cts.devices.device import AnnouncesSteps, Device, DeviceDescription, ForwardsMessages, NoVulkan, Step, TellsOfCode, WalksBack
@@ -38,6 +39,10 @@ CUT_OFF = 70
 """Exit status of a child that lost its channel although its parent is alive; EX_SOFTWARE."""
 
 
+_ONLY = DeviceSpec("vulkan", "")
+"""The only Vulkan device, whose UUID is not known yet."""
+
+
 class OpensDevices(Protocol):
     """Opens a device in this process: see ``cts.opening.open_device``."""
 
@@ -60,6 +65,7 @@ class _Requests:
         self._announce = announce
         self._forward = forward
         self._device: Device | None = None
+        self._guessed: Device | None = None
         self._instance: Any = None
 
     def answer(self, name: str, arguments: tuple[Any, ...]) -> Any:
@@ -80,12 +86,11 @@ class _Requests:
             self._instance = Instance()
         return self._instance
 
-    def load_drivers(self) -> None:
-        """Load what opening a Vulkan device loads. If that fails, opening the device fails too, and reports it."""
+    def guess(self) -> None:
+        """Open the Vulkan device before anybody asks for it, if there is only one. If that fails, ``open`` fails too, and reports it."""
         with suppress(Exception):
-            import cts.devices.vulkan.device  # noqa: F401
-
-            self.instance.physical_devices()
+            if len(self.instance.physical_devices()) == 1:
+                self._guessed = self._open_device(_ONLY, watched=True)
 
     def on_count_vulkan(self) -> int:
         count = len(self.instance.physical_devices())
@@ -99,7 +104,7 @@ class _Requests:
         return describe(self.instance, index)
 
     def on_open(self, spec: DeviceSpec) -> DeviceDescription:
-        self._device = self._open_device(spec, watched=True)
+        self._device = self._taken(spec) or self._open_device(spec, watched=True)
         # The device has its own instance. The other one has kept the drivers loaded until now.
         self._close_instance()
         if isinstance(self._device, AnnouncesSteps):
@@ -107,6 +112,18 @@ class _Requests:
         if isinstance(self._device, ForwardsMessages):
             self._device.forward = self._forward
         return self._device.description
+
+    def _taken(self, spec: DeviceSpec) -> Device | None:
+        """Return the device that was opened already, if it is the one that is asked for. Close another one."""
+        guessed, self._guessed = self._guessed, None
+        if guessed is None:
+            return None
+        # A parent process limits each submission to this device.
+        only = replace(_ONLY, name=guessed.description.uuid, submission_seconds=spec.submission_seconds)
+        if spec == only:
+            return guessed
+        guessed.close()
+        return None
 
     def on_run(self, kernel: Any, dispatches: Any) -> Any:
         outcomes = self.device.run(kernel, dispatches)
@@ -128,9 +145,10 @@ class _Requests:
         return self.device.convert(call)
 
     def on_close(self) -> None:
-        device, self._device = self._device, None
-        if device is not None:
-            device.close()
+        for device in (self._device, self._guessed):
+            if device is not None:
+                device.close()
+        self._device = self._guessed = None
         self._close_instance()
 
     def _close_instance(self) -> None:
@@ -169,11 +187,11 @@ class _Server:
         channel: the socket.
         open_device: opens the device.
         shared: the descriptors of memory that the parent shares, if there is any.
-        loads_drivers: whether to load the Vulkan drivers before the first request.
+        early: whether to open the only Vulkan device before the first request.
     """
 
-    def __init__(self, channel: socket.socket, open_device: OpensDevices, shared: Sequence[int] = (), loads_drivers: bool = False) -> None:
-        self._loads_drivers = loads_drivers
+    def __init__(self, channel: socket.socket, open_device: OpensDevices, shared: Sequence[int] = (), early: bool = False) -> None:
+        self._early = early
         self._channel = channel
         self._open_device = open_device
         self._asked, self._answers = accept(shared)
@@ -190,8 +208,8 @@ class _Server:
         """
         decoder = Decoder(self._asked)
         requests = _Requests(self._open_device, lambda step: self._send((DOING, step)), self._forward)
-        if self._loads_drivers:
-            requests.load_drivers()
+        if self._early:
+            requests.guess()
         while True:
             received = receive(self._channel, decoder)
             self._number, name = received.number, received.kind
@@ -221,13 +239,13 @@ class _Server:
             send(self._channel, self._number, message, self._answers)
 
 
-def answer_requests(open_device: OpensDevices, descriptors: Sequence[int], loads_drivers: bool) -> None:
+def answer_requests(open_device: OpensDevices, descriptors: Sequence[int], early: bool) -> None:
     """Answer requests on a socket until it is closed.
 
     Args:
         open_device: opens the device.
         descriptors: the socket, then the memory that the parent shares, if there is any.
-        loads_drivers: whether to load the Vulkan drivers before the first request.
+        early: whether to open the only Vulkan device before the first request.
     """
     faulthandler.enable()
     descriptor, *shared = descriptors
@@ -235,7 +253,7 @@ def answer_requests(open_device: OpensDevices, descriptors: Sequence[int], loads
     channel.set_inheritable(False)
     _end_with_parent(channel)
     try:
-        _Server(channel, open_device, shared, loads_drivers).serve()
+        _Server(channel, open_device, shared, early).serve()
     except (Disconnected, NotAMessage) as error:
         # The parent is alive, or this process would have been ended. So code in this process closed the descriptor or read from it.
         print(f"the channel to the suite was closed or read by a driver ({type(error).__name__}: {error})", file=sys.stderr, flush=True)

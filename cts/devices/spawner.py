@@ -26,8 +26,8 @@ NUMBER = struct.Struct("i")
 MOST_DESCRIPTORS = 8
 """At least as many as a child gets."""
 
-PLAIN, LOADS_DRIVERS = b"p", b"d"
-"""What a spawner is asked for: a child, or one that loads the Vulkan drivers before it reads a request."""
+PLAIN, EARLY = b"p", b"e"
+"""What a spawner is asked for: a child, or one that opens the only Vulkan device before it reads a request."""
 
 _CHANGING = "PYTEST_"
 """How variables begin by which pytest tells its own processes where it is."""
@@ -104,12 +104,12 @@ class Spawner:
         self._control = control
         self._pid = pid
 
-    def start(self, descriptors: Sequence[int], loads_drivers: bool = False) -> Spawned:
+    def start(self, descriptors: Sequence[int], early: bool = False) -> Spawned:
         """Start a process.
 
         Args:
             descriptors: what it gets, first its standard output; no more than MOST_DESCRIPTORS - 1.
-            loads_drivers: whether it loads the Vulkan drivers before it reads a request.
+            early: whether it opens the only Vulkan device before it reads a request.
 
         Raises:
             OSError: the spawner has ended.
@@ -117,7 +117,7 @@ class Spawner:
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                socket.send_fds(self._control, [LOADS_DRIVERS if loads_drivers else PLAIN], [theirs.fileno(), *descriptors])
+                socket.send_fds(self._control, [EARLY if early else PLAIN], [theirs.fileno(), *descriptors])
             except OSError:
                 ours.close()
                 raise

@@ -239,8 +239,6 @@ class Run:
             if key not in self._again:
                 self.before.add(digest)
         self._attempt(partial(self._tell, whole=code in (PASSED, FAILED, NOTHING_TESTED)))
-        if self.github is not None:
-            self.github.write_summary()
         return self._exit_code(code)
 
     def finish(self, code: int) -> int:
@@ -252,6 +250,8 @@ class Run:
         if not self._is_over:
             self._is_over = True
             self._attempt(self._write_reports)
+            if self.github is not None:
+                self.github.write_summary()
         if self._claim is not None:
             os.close(self._claim)
             self._claim = None

@@ -173,13 +173,17 @@ def _configure(config: pytest.Config) -> None:
         # The whole suite includes everything else that is named in it; pytest would collect that twice.
         config.args[:] = [argument for argument in config.args if not in_cases(argument, directory, root)]
     if request.alone:
-        # Hypothesis' plugin has nothing to do for cases, but its summary takes a second to import all of Hypothesis.
-        config.pluginmanager.unregister(name="hypothesispytest")
+        _leave_out_hypothesis(config)
     if _controls(config) and can_fork():
         with suppress(OSError):
             config.pluginmanager.register(Forking(root, _early(config, options)), "cts-forking")
     with all_kept():
         _start(config, request, options)
+
+
+def _leave_out_hypothesis(config: pytest.Config) -> None:
+    """Unregister Hypothesis' plugin: it has nothing to do for cases, but its summary takes a second to import all of Hypothesis."""
+    config.pluginmanager.unregister(name="hypothesispytest")
 
 
 def _early(config: pytest.Config, options: Mapping[str, Any]) -> int:
@@ -247,6 +251,9 @@ def _join(config: pytest.Config, worker_input: Mapping[str, Any]) -> None:
     root = suite_root(config.rootpath)
     plan = plan_from_bytes(worker_input[PLAN])
     place = worker_input["workerid"], worker_input["workercount"]
+    if plan.asked is not None:
+        # Cases are all that this run has.
+        _leave_out_hypothesis(config)
     selection = plan.selection(casebook_of(root))
     judges = worker(plan, selection, [], place, bool(config.getoption("maxfail")))
     if selection.asked is not None and plan.settings.limit is None:

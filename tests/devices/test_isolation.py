@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ from cts.devices.device import (
 )
 from cts.devices.identity import DeviceChanged
 from cts.devices.isolation import CannotOpen, DoesNotStayOpen, IsolatedDevice
-from cts.devices.isolation_child import CUT_OFF
+from cts.devices.isolation_child import CUT_OFF, _Requests
 from cts.devices.messages import Decoder
 from cts.devices.patience import Patience
 from cts.devices.spec import DeviceSpec
@@ -602,3 +603,45 @@ def test_a_child_that_died_before_it_was_asked_costs_nothing(monkeypatch):
     with pytest.raises((NoVulkan, NoSuchDevice)):
         IsolatedDevice(replace(_spec(), kind="vulkan", name="0" * 32), 20.0).open()
     assert child.ended
+
+
+class Guessing(_Requests):
+    """Requests on a machine with some Vulkan devices, which notes what is opened and closed."""
+
+    def __init__(self, devices: int) -> None:
+        self.opened: list[SimpleNamespace] = []
+        self.closed: list[SimpleNamespace] = []
+        super().__init__(self._note, announce=lambda step: None, forward=lambda text: None)
+        self._instance = SimpleNamespace(physical_devices=lambda: range(devices), close=lambda: None)
+
+    def _note(self, spec: DeviceSpec, *, watched: bool) -> SimpleNamespace:
+        device = SimpleNamespace(description=SimpleNamespace(uuid="12"), spec=spec, close=lambda: self.closed.append(device))
+        self.opened.append(device)
+        return device
+
+
+@pytest.mark.parametrize(
+    ("devices", "spec", "opened", "closed"),
+    [
+        (1, DeviceSpec("vulkan", "12", submission_seconds=7.0), 1, 0),
+        (1, DeviceSpec("vulkan", "21"), 2, 1),
+        (1, DeviceSpec("vulkan", "12", validation=True), 2, 1),
+        (1, DeviceSpec("vulkan", "12", statistics=True), 2, 1),
+        (1, DeviceSpec("embedded", "12"), 2, 1),
+        (2, DeviceSpec("vulkan", "12"), 1, 0),
+    ],
+)
+def test_the_only_device_is_opened_once_if_it_is_the_one_that_is_asked_for(devices, spec, opened, closed):
+    requests = Guessing(devices)
+    requests.guess()
+    requests.on_open(spec)
+    assert (len(requests.opened), len(requests.closed)) == (opened, closed)
+    requests.on_close()
+    assert len(requests.closed) == opened
+
+
+def test_a_device_that_nobody_asked_for_is_closed():
+    requests = Guessing(1)
+    requests.guess()
+    requests.on_close()
+    assert requests.closed == requests.opened

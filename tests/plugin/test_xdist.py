@@ -142,3 +142,19 @@ def test_the_reports_have_what_is_found_when_the_workers_end(checkout):
     assert "beside: True" in done.stdout, done.stdout
     summary = json.loads((checkout.root / "with" / "summary.json").read_text(encoding="utf-8"))
     assert summary["context"]["findings"] == ["close: it broke"] * 2
+
+
+IMPORTED = (
+    "import sys\n"
+    "import pytest\n"
+    "@pytest.hookimpl(trylast=True)\n"
+    "def pytest_unconfigure():\n"
+    "    with open('imported', 'a', encoding='utf-8') as file:\n"
+    "        print('hypothesis' in sys.modules, file=file)\n"
+)
+
+
+def test_no_process_of_a_run_imports_hypothesis(checkout):
+    checkout.add_plugin("imported", IMPORTED)
+    checkout.run("cts", "-n", "2", "-p", "hypothesispytest")
+    assert (checkout.root / "imported").read_text(encoding="utf-8").splitlines() == ["False"] * 3

@@ -342,7 +342,7 @@ class ChildProcess:
 
 def _in_words(status: int | None) -> str:
     if status is None:
-        return "was cut off: the process that had forked it has ended"
+        return "could not be forked, or the process that had forked it has ended"
     if status >= 0:
         return f"exited with status {status}"
     try:

@@ -73,7 +73,13 @@ def fork_children(control: socket.socket, child: Child) -> None:
             control.close()
             continue
         told, output, *given = descriptors
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:
+            # Closing its socket says that there is no such child.
+            for end in descriptors:
+                os.close(end)
+            continue
         if pid == 0:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)

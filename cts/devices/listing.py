@@ -66,6 +66,9 @@ class VulkanDevices:
     absent: str = ""
 
 
+ENDS = "ends the process that listed the devices"
+"""The name of the thread that does so."""
+
 Listed = Callable[[], VulkanDevices]
 """Returns the devices that somebody has begun to list."""
 
@@ -171,8 +174,9 @@ def _ask_all(environment: Mapping[str, str], first: int, seconds: float, start: 
 
 
 def _end(child: ChildProcess | None) -> None:
+    """End the child in a separate thread: what it does meanwhile concerns nobody, and a driver may take a third of a second for it."""
     if child is not None:
-        child.close()
+        in_background(child.close, ENDS)
 
 
 def _check_loader() -> None:

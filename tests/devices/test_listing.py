@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from threading import Event
 
 import pytest
@@ -62,7 +63,11 @@ def ask(monkeypatch):
 
         monkeypatch.setattr(listing, "_check_loader", check)
         monkeypatch.setattr(driver_files, "find", lambda environment: list(drivers))
-        return list_vulkan(1.0, machine.start), machine
+        found = list_vulkan(1.0, machine.start)
+        for thread in threading.enumerate():
+            if thread.name == listing.ENDS:
+                thread.join()
+        return found, machine
 
     return ask_machine
 

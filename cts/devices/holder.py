@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from cts.devices.background import in_background
 from cts.devices.device import DeviceError, DeviceUnavailable, Finding, Judge
+from generators.casebook import CaseKind
 
 LONGEST_PAUSE = 3600.0
 """The longest pause in seconds."""
@@ -56,6 +57,7 @@ class DeviceHolder:
 
     Attributes:
         findings: problems that occurred while no case was judged, for example while the device was closed.
+        judges: kinds of cases that the device is known to judge, whichever one is open. To ask a device takes long before Python 3.12.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class DeviceHolder:
         self._device: Judge | None = None
         self._begun: Future[Judge] | None = None
         self.findings = [] if findings is None else findings
+        self.judges: set[CaseKind] = set()
 
     @property
     def device(self) -> Judge:

@@ -142,8 +142,10 @@ def _doubted(judgement: Judgement, case: Case) -> Judgement:
 
 def _judge(case: Case, holder: DeviceHolder, front_end: FrontEnd, watch: Stopwatch, effort: Effort) -> Judgement:
     kind = case.definition.kind
-    if why := unjudged(kind, holder.device):
-        return not_supported(why)
+    if kind not in holder.judges:
+        if why := unjudged(kind, holder.device):
+            return not_supported(why)
+        holder.judges.add(kind)
     try:
         with _limited(holder.device, effort.limit):
             return KINDS[kind].judge(case, holder.device, front_end, watch, effort)

@@ -8,16 +8,14 @@ from dataclasses import replace
 from cts.reference.state import Perform, State, evaluates, initial_state
 from cts.reference.variables import initialize
 from cts.verdict.expected import Expected, Interval
-from generators.program.operation import Operation
 from generators.program.program import Program, Subcase
 from generators.types import Scope
 
 ENVELOPE_NOTE = "float results that are not proved exact are judged by the suite's envelope, a policy and not a rule of the specification"
 
 
-def perform(state: State, operation: Operation) -> None:
-    """Perform ``operation`` as the specification states."""
-    evaluates.read(state, operation)
+perform: Perform = evaluates.read
+"""Performs an operation as the specification states."""
 
 
 def empty_state() -> State:

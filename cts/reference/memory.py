@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 
@@ -119,18 +120,20 @@ class Memory:
         if self.status is None:
             raise GeneratorError(Rule.ROLE, f"the program stores to {self.array.name}, which is an input; give it the role inout")
         ordered = np.sort(offsets, axis=None)
-        if (np.diff(ordered) < size).any():
+        if (ordered[1:] - ordered[:-1] < size).any():
             raise GeneratorError(
                 "F-KHR-1", f"elements of {what} overlap each other in {self.array.name}; space strides and first elements (F-KHR-1)"
             )
-        at = byte_offsets(offsets, size)
-        if (self.status[at] > INITIAL).any():
-            self._supersede(at, what)
-        if self.terms is not None:
-            self.terms.counted[at] = False
+        # The first store to an output, the usual one, needs no place of each byte.
+        if self.terms is not None or gather(self.status, offsets, expectation.expected.component).any():
+            at = byte_offsets(offsets, size)
+            if (self.status[at] > INITIAL).any():
+                self._supersede(at, what)
+            if self.terms is not None:
+                self.terms.counted[at] = False
         scatter(self.contents, offsets, expectation.expected.bits)
         certain = isinstance(expectation.permitted, Exact) and expectation.may_be_dropped is None
-        self.status[at] = STORED if certain else UNCERTAIN
+        scatter(self.status, offsets, _of_each_byte(STORED if certain else UNCERTAIN, expectation.expected.component))
         self.placed.append(Placed(self.array.name, offsets, expectation, what, cells, matrix))
 
     def write(self, offsets: np.ndarray, component: ComponentType, bits: np.ndarray, what: str) -> None:
@@ -254,6 +257,12 @@ class Memory:
         offsets = np.asarray(places.reshape(1, -1, lanes))
         bits = gather(self.contents, offsets, component)
         return [Placed(self.array.name, offsets, one_set(Exact(component, bits, either_zero=component.is_float)), f"the copy of {source}")]
+
+
+@cache
+def _of_each_byte(status: int, component: ComponentType) -> np.ndarray:
+    """Return the status of an element whose bytes all have ``status``, unsigned, without dimensions."""
+    return np.array(int.from_bytes(bytes([status] * component.bytes), "little"), component.bits_dtype)
 
 
 def _uncovered(placed: Placed, touched: np.ndarray) -> Placed | None:

@@ -129,7 +129,8 @@ class State:
             if not len(self.instances):
                 return
             self.perform(self, operation)
-            self.drop_returned()
+            if len(self.activation.gone):
+                self.drop_returned()
 
     def begin_round(self) -> None:
         """Begin a round of a loop; an observer may count them."""

@@ -15,7 +15,9 @@ def byte_offsets(offsets: np.ndarray, size: int) -> np.ndarray:
 
 def _aligned(contents: np.ndarray, offsets: np.ndarray, size: int) -> bool:
     """Tell whether the elements can be indexed in a view of ``contents`` as elements of their size."""
-    return size == 1 or (len(contents) % size == 0 and contents.flags.c_contiguous and not np.count_nonzero(offsets & (size - 1)))
+    if size == 1:
+        return True
+    return len(contents) % size == 0 and contents.flags.c_contiguous and not np.bitwise_or.reduce(offsets, axis=None) & (size - 1)
 
 
 def gather(contents: np.ndarray, offsets: np.ndarray, component: ComponentType) -> np.ndarray:
@@ -27,7 +29,7 @@ def gather(contents: np.ndarray, offsets: np.ndarray, component: ComponentType) 
 
 
 def scatter(contents: np.ndarray, offsets: np.ndarray, bits: np.ndarray) -> None:
-    """Write ``bits`` (unsigned, of the shape of ``offsets``) to ``contents`` (uint8) at byte ``offsets``."""
+    """Write ``bits`` (unsigned, of the shape of ``offsets`` or without dimensions) to ``contents`` (uint8) at byte ``offsets``."""
     size = bits.dtype.itemsize
     if _aligned(contents, offsets, size):
         contents.view(bits.dtype)[offsets // size] = bits

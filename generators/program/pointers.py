@@ -95,13 +95,15 @@ def pointer_alignment(type_: MatrixType, layout: Layout, pointer: PointerType) -
     return max(math.gcd(16, line), pointer.component.bytes)
 
 
-def arrays_of(operation: Operation) -> Iterator[Array]:
-    """Yield the arrays that an operation names directly."""
+def arrays_of(operation: Operation) -> list[Array]:
+    """Return the arrays that an operation names directly."""
+    found = []
     for value in vars(operation).values():
         if isinstance(value, Array):
-            yield value
+            found.append(value)
         elif isinstance(value, tuple):
-            yield from (one for one in value if isinstance(one, Array))
+            found += [one for one in value if isinstance(one, Array)]
+    return found
 
 
 def variable_pointers(everything: Sequence[Operation]) -> Literal["none", "one_buffer", "any"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from generators.types import ClampMode, ComponentType, Scope, StorageClass, Use
@@ -78,7 +79,7 @@ class MatrixType:
     columns: Extent
     use: Use | Operand
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
         """(rows, columns) in this case."""
         return extent(self.rows), extent(self.columns)
@@ -114,7 +115,7 @@ class CooperativeVectorType:
     component: ComponentType
     length: Extent
 
-    @property
+    @cached_property
     def count(self) -> int:
         """The number of components in this case."""
         return extent(self.length)

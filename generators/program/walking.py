@@ -54,18 +54,25 @@ def results(part: Part) -> Iterator[AnyValue]:
 def regions(operation: Operation) -> tuple[Region, ...]:
     """Return the operations inside ``operation``, a tuple for each region that has some. The body of a called function is a region, but not
     the functions that other instructions call."""
-    return (operation.function.body,) if isinstance(operation, Call) else tuple(_regions(operation))
+    known: tuple[Region, ...] | None = getattr(operation, "_regions", None)
+    if known is None:
+        known = (operation.function.body,) if isinstance(operation, Call) else tuple(_regions(operation))
+        # A program is walked many times.
+        object.__setattr__(operation, "_regions", known)
+    return known
 
 
-def _regions(part: Part) -> Iterator[Region]:
+def _regions(part: Part) -> list[Region]:
+    found: list[Region] = []
     for field in vars(part).values():
         if isinstance(field, tuple) and field:
             if isinstance(field[0], Operation):
-                yield field
+                found.append(field)
                 continue
             for one in field:
                 if isinstance(one, Part):
-                    yield from _regions(one)
+                    found += _regions(one)
+    return found
 
 
 def flattened(operations: Sequence[Operation], effects: bool = False) -> Iterator[Operation]:

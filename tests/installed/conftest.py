@@ -62,3 +62,22 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     yield Installed(packages, folder)
     for path in folders:
         path.chmod(0o755)
+
+
+FAMILY = "load_store.yaml"
+
+
+@pytest.fixture(scope="module")
+def one_family(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Return the suite with the cases of one family: what a test does with a case does not take longer than to read all others."""
+    base = tmp_path_factory.mktemp("one_family")
+    cases = installed.packages / "cts" / "suite" / "cases"
+
+    def others(folder: str, names: list[str]) -> set[str]:
+        is_specification = Path(folder).parent == cases and Path(folder).name != "requirements"
+        return {name for name in names if is_specification and name != FAMILY}
+
+    shutil.copytree(installed.packages, base / "site-packages", ignore=others, copy_function=os.link)
+    folder = base / "anywhere"
+    folder.mkdir()
+    return Installed(base / "site-packages", folder)

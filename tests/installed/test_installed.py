@@ -9,9 +9,9 @@ from tests.suite import REPOSITORY
 
 
 @pytest.fixture(scope="module")
-def case(installed) -> str:
+def case(one_family) -> str:
     """Return a case of the smoke tier."""
-    return next(line for line in installed.cts("list").stdout.splitlines() if line.startswith("load_store["))
+    return next(line for line in one_family.cts("list").stdout.splitlines() if line.startswith("load_store["))
 
 
 def judged(installed, directory: str) -> dict[str, str]:
@@ -29,42 +29,42 @@ def test_every_case_of_the_checkout_is_listed(installed):
 
 
 @pytest.mark.parametrize("processes", ["0", "2"])
-def test_a_case_is_judged_by_its_id_from_any_folder(installed, case, processes):
+def test_a_case_is_judged_by_its_id_from_any_folder(one_family, case, processes):
     directory = f"by id {processes}"
-    done = installed.cts("run", case, "--device", "embedded", "-n", processes, "--report-dir", directory)
+    done = one_family.cts("run", case, "--device", "embedded", "-n", processes, "--report-dir", directory)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert judged(installed, directory) == {case: "pass"}
+    assert judged(one_family, directory) == {case: "pass"}
 
 
-def test_pytest_judges_the_installed_package(installed, case):
-    done = installed.python(
+def test_pytest_judges_the_installed_package(one_family, case):
+    done = one_family.python(
         "-m", "pytest", "-p", "cts.run.plugin", "--pyargs", "cts", "--device", "embedded", "--report-dir", "pyargs", "-n", "2",
         "-k", case.replace("[", " and ").removesuffix("]").replace("/", " and "),
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert judged(installed, "pyargs")[case] == "pass"
+    assert judged(one_family, "pyargs")[case] == "pass"
 
 
-def test_the_output_of_pytest_names_the_case_as_in_a_checkout(installed, case):
-    done = installed.cts("run", case, "--device", "embedded", "-v")
+def test_the_output_of_pytest_names_the_case_as_in_a_checkout(one_family, case):
+    done = one_family.cts("run", case, "--device", "embedded", "-v")
     assert f"\ncases/khr_cooperative_matrix/load_store.yaml::{case} PASS" in done.stdout
-    again = installed.cts("run", f"cases/khr_cooperative_matrix/load_store.yaml::{case}", "--device", "embedded")
+    again = one_family.cts("run", f"cases/khr_cooperative_matrix/load_store.yaml::{case}", "--device", "embedded")
     assert again.returncode == 0, again.stdout + again.stderr
 
 
-def test_settings_of_another_project_are_not_those_of_the_run(installed, case):
-    settings = installed.folder / "pytest.ini"
+def test_settings_of_another_project_are_not_those_of_the_run(one_family, case):
+    settings = one_family.folder / "pytest.ini"
     settings.write_text("[pytest]\naddopts = --no-such-option\n", encoding="utf-8")
     try:
-        done = installed.cts("run", case, "--device", "embedded")
+        done = one_family.cts("run", case, "--device", "embedded")
     finally:
         settings.unlink()
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_tests_of_another_project_are_left_alone(installed):
-    (installed.folder / "test_other.py").write_text("def test_other(): pass\n", encoding="utf-8")
-    done = installed.python("-m", "pytest", "-p", "cts.run.plugin", "-n", "1", "test_other.py")
+def test_the_tests_of_another_project_are_left_alone(one_family):
+    (one_family.folder / "test_other.py").write_text("def test_other(): pass\n", encoding="utf-8")
+    done = one_family.python("-m", "pytest", "-p", "cts.run.plugin", "-n", "1", "test_other.py")
     assert done.returncode == 0
     assert "conformance" not in done.stdout
 
@@ -84,18 +84,18 @@ def test_documents_are_there(installed, verb):
         ("check-family", "muladd"),
     ],
 )
-def test_commands_that_need_the_sources_ask_for_a_checkout(installed, verb):
-    done = installed.cts(*verb)
+def test_commands_that_need_the_sources_ask_for_a_checkout(one_family, verb):
+    done = one_family.cts(*verb)
     assert done.returncode == 2
     assert "--root" in done.stderr
 
 
-def test_a_checkout_with_code_of_its_own_is_not_judged_by_the_installed_code(installed):
-    folder = installed.folder / "checkout"
+def test_a_checkout_with_code_of_its_own_is_not_judged_by_the_installed_code(one_family):
+    folder = one_family.folder / "checkout"
     (folder / "cases").mkdir(parents=True)
     (folder / "cts").mkdir()
     (folder / "cts" / "checkout.py").write_text("", encoding="utf-8")
-    inside = replace(installed, folder=folder)
+    inside = replace(one_family, folder=folder)
     for arguments in (["-m", "pytest", "-p", "cts.run.plugin", "cts"], ["-m", "cts", "list"]):
         done = inside.python(*arguments)
         assert done.returncode == 2

@@ -14,7 +14,7 @@ class Part:
     fields are operands, also inside tuples and other parts. A field with a tuple of operations is a region: code that runs inside it.
     ``generators.program.walking`` reads and changes all of these by the fields alone."""
 
-    __slots__ = ("_hash",)
+    __slots__ = ("_hash", "_regions")
     defines: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:

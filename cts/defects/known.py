@@ -60,7 +60,11 @@ def findings() -> tuple[Finding, ...]:
 
 def known_defects(program: Program) -> Iterator[Defect]:
     """Yield every defect that the diagnosis knows for ``program``, in the order in which it tries them."""
-    found = {type(operation) for operation in flattened(program.operations, effects=True)}
-    for finding in findings():
-        if any(issubclass(kind, finding.kinds) for kind in found):
-            yield from finding.finder(program)
+    for finder in _finders(frozenset(map(type, flattened(program.operations, effects=True)))):
+        yield from finder(program)
+
+
+@cache
+def _finders(kinds: frozenset[type[Operation]]) -> tuple[Finder, ...]:
+    """Return the finders of the defects of programs with operations of these classes."""
+    return tuple(finding.finder for finding in findings() if any(issubclass(kind, finding.kinds) for kind in kinds))

@@ -54,10 +54,10 @@ def results(part: Part) -> Iterator[AnyValue]:
 def regions(operation: Operation) -> tuple[Region, ...]:
     """Return the operations inside ``operation``, a tuple for each region that has some. The body of a called function is a region, but not
     the functions that other instructions call."""
+    # Every walk asks every operation, and most have no region.
     known: tuple[Region, ...] | None = getattr(operation, "_regions", None)
     if known is None:
         known = (operation.function.body,) if isinstance(operation, Call) else tuple(_regions(operation))
-        # A program is walked many times.
         object.__setattr__(operation, "_regions", known)
     return known
 

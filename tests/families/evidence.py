@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-
-import numpy as np
+from functools import lru_cache
 
 from cts.defects.defect import Defect
-from cts.defects.evaluation import evaluate_defect
 from cts.defects.glossary import ParameterValue
 from cts.defects.known import known_defects
-from cts.diagnosis.shown import BEYOND, outcome_of
+from cts.diagnosis.shown import Prepared, changes
 from cts.reference.evaluate import evaluate
-from cts.verdict.compare import compare
 from cts.verdict.poison import initial_contents
 from generators.casebook import build, find_case
 from generators.errors import GeneratorError
@@ -40,24 +37,49 @@ class Evidence:
     is_visible: bool
 
 
+@lru_cache(maxsize=16)
+def _parts(case_id: str) -> tuple[Program, tuple[Subcase, ...]]:
+    built = build(find_case(casebook(), case_id))
+    return built.program, tuple(built.subcases())
+
+
 def parts(case_id: str) -> tuple[Program, list[Subcase]]:
     """Return the program of a case, and its subcases."""
-    case = find_case(casebook(), case_id)
-    built = build(case)
-    program = built.program
-    return program, built.subcases()
+    program, subcases = _parts(case_id)
+    return program, list(subcases)
+
+
+@dataclass(frozen=True, eq=False)
+class _Dispatched:
+    """A program and its subcase, by which it is known whether they are the same objects: arrays have no hash."""
+
+    program: Program
+    subcase: Subcase
+
+    def __hash__(self) -> int:
+        return hash((id(self.program), id(self.subcase)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Dispatched) and self.program is other.program and self.subcase is other.subcase
+
+
+@lru_cache(maxsize=16)
+def _judged(one: _Dispatched) -> Prepared:
+    expected = evaluate(one.program, one.subcase)
+    return one.program, one.subcase, expected, initial_contents(one.program, one.subcase, expected)
+
+
+def judged(program: Program, subcase: Subcase) -> Prepared:
+    """Return what judges a subcase; it is computed once for all defects that are tried in turn."""
+    return _judged(_Dispatched(program, subcase))
 
 
 def is_seen(program: Program, subcase: Subcase, defect: Defect) -> bool:
     """Return whether a device with ``defect`` fails ``subcase``."""
-    expected = evaluate(program, subcase)
-    before = initial_contents(program, subcase, expected)
     try:
-        with np.errstate(all="ignore"):
-            broken = evaluate_defect(program, subcase, defect.substitutes, beyond=BEYOND)
+        return changes(defect, judged(program, subcase))
     except GeneratorError:
         return True
-    return bool(compare(program, expected, before, outcome_of(program, broken, before)))
 
 
 def seen(

@@ -8,13 +8,13 @@ import pytest
 from cts.kinds.kernel import arrange, compile_module
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import compare
-from cts.verdict.poison import initial_contents
 from generators.casebook import build, expand
 from generators.errors import GeneratorError, Rule
 from generators.kernel import Outcome
 from generators.program.values import MatrixType, Operand, Selected, extent
 from generators.types import COMPONENT_TYPES, Scope, Use
 from tests.broken_rules import breaks
+from tests.families.evidence import judged
 from tests.suite import casebook
 
 FAMILIES = ("specialization", "specialization_length", "specialization_muladd")
@@ -40,8 +40,7 @@ def left_at_default(program, name):
 
 def shows(program, subcase, broken):
     """Return whether the outputs of ``broken`` are rejected."""
-    expected = evaluate(program, subcase)
-    before = initial_contents(program, subcase, expected)
+    _, _, expected, before = judged(program, subcase)
     try:
         other = evaluate(broken, subcase)
     except (GeneratorError, ValueError):

@@ -38,11 +38,8 @@ _LISTED = 12
 _RECORDED_WRONG = 512
 """How many wrong elements a mismatch holds with their values."""
 
-_WORD = 8
-"""How many bytes of a large array are compared at once."""
-
-_PART = 1 << 18
-"""How many bytes of a large array are compared at a time: as many as stay in a processor's cache."""
+_PART = 1 << 22
+"""How many bytes of an array are copied at a time; most arrays are smaller."""
 
 _RECORDED = 4096
 """How many elements' bits a mismatch holds."""
@@ -242,29 +239,22 @@ def compare_quality(expected: Expected, before: Mapping[str, np.ndarray], outcom
 
 def _is_kept(stores: Sequence[Placed], old: np.ndarray, new: np.ndarray) -> bool:
     """Tell whether ``new`` keeps every byte of ``old`` (uint8, of equal length) that no store covers."""
-    if len(old) <= _PART or len(old) % _WORD or not (old.flags.c_contiguous and new.flags.c_contiguous):
-        changed = (new != old).view(np.uint8)
-        _fill(changed, stores, 0)
-        return not changed.any()
-    covered = np.zeros(len(old), np.uint8)
-    _fill(covered, stores, -1)
-    return all(covered[places].all() for places in _changed_bytes(old, new))
+    for start in range(0, len(new), _PART):
+        changed = new[start : start + _PART] != old[start : start + _PART]
+        for placed in stores:
+            _allow(changed, placed, start, whole=len(changed) == len(old))
+        if changed.any():
+            return False
+    return True
 
 
-def _fill(bytes_: np.ndarray, stores: Sequence[Placed], bits: int) -> None:
-    """Write ``bits`` to every element of ``bytes_`` (uint8) that a store covers."""
-    for placed in stores:
-        scatter(bytes_, placed.offsets, np.full(placed.offsets.shape, bits, f"i{placed.component.bytes}"))
-
-
-def _changed_bytes(old: np.ndarray, new: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the places of the bytes that differ, part by part; both arrays are contiguous and consist of whole words."""
-    before, after = (contents.view(f"u{_WORD}") for contents in (old, new))
-    for start in range(0, len(before), _PART // _WORD):
-        part = slice(start, start + _PART // _WORD)
-        words = start + np.flatnonzero(before[part] != after[part])
-        places = byte_offsets(words * _WORD, _WORD)
-        yield places[old[places] != new[places]]
+def _allow(changed: np.ndarray, placed: Placed, start: int, whole: bool) -> None:
+    """Note that the bytes of a store may be ``changed`` (bool), in a part from byte ``start`` of the array, or in the ``whole``."""
+    if whole:
+        scatter(changed.view(np.uint8), placed.offsets, np.zeros(placed.offsets.shape, placed.component.bits_dtype))
+    else:
+        offsets = byte_offsets(placed.offsets, placed.component.bytes) - start
+        changed[offsets[(offsets >= 0) & (offsets < len(changed))]] = False
 
 
 def format_mismatch(mismatch: Mismatch, diagnosis: Sequence[str] = (), quotes: Sequence[str] = ()) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 from generators.program.values import BlockType, Extent, Operand, extent
@@ -32,7 +31,7 @@ class Pointee:
     lanes: int = 1
     block: BlockType | None = None
 
-    @cached_property
+    @property
     def bytes(self) -> int:
         """Size of one array element in bytes, the unit of strides and first elements."""
         return self.component.bytes * self.lanes if self.block is None else self.block.bytes
@@ -150,27 +149,27 @@ class Array:
         UP-MAT-02)."""
         return 1 if self.is_untyped else self.pointee.bytes
 
-    @cached_property
+    @property
     def owner(self) -> Array:
         """The array that the bytes belong to: itself, unless it is an alias."""
         return self if self.alias_of is None else self.alias_of
 
-    @cached_property
+    @property
     def start(self) -> int:
         """The offset of the array in the bytes of its owner."""
         return (self.block or 0) - (self.owner.block or 0)
 
-    @cached_property
+    @property
     def count(self) -> int:
         """The number of elements in this case."""
         return extent(self.length)
 
-    @cached_property
+    @property
     def span(self) -> int:
         """Size in bytes of the array in the shader."""
         return self.count * self.pointee.bytes
 
-    @cached_property
+    @property
     def bytes(self) -> int:
         """Size of the contents in bytes: of the whole array, or of its windows."""
         return self.span if self.windows is None else self.windows.bytes

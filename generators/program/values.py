@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from generators.types import ClampMode, ComponentType, Scope, StorageClass, Use
@@ -79,7 +78,7 @@ class MatrixType:
     columns: Extent
     use: Use | Operand
 
-    @cached_property
+    @property
     def shape(self) -> tuple[int, int]:
         """(rows, columns) in this case."""
         return extent(self.rows), extent(self.columns)
@@ -115,7 +114,7 @@ class CooperativeVectorType:
     component: ComponentType
     length: Extent
 
-    @cached_property
+    @property
     def count(self) -> int:
         """The number of components in this case."""
         return extent(self.length)

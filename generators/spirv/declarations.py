@@ -67,13 +67,6 @@ _MEMORY: Mapping[tuple[StorageClass, int], Capability] = MappingProxyType(
 
 def scalar(module: Module, component: ComponentType) -> int:
     """Return the scalar type of ``component``."""
-    found = module.scalars.get(component.name)
-    if found is None:
-        found = module.scalars[component.name] = _new_scalar(module, component)
-    return found
-
-
-def _new_scalar(module: Module, component: ComponentType) -> int:
     capability = _SCALAR.get(component.name)
     if capability is not None:
         module.require(capability)
@@ -161,11 +154,7 @@ def block_struct(module: Module, block: BlockType, storage: StorageClass, is_int
 
 def constant(module: Module, component: ComponentType, value: int) -> int:
     """Return a constant; ``value`` is the integer, or the bits of a floating-point number."""
-    key = component.name, value
-    found = module.numbers.get(key)
-    if found is None:
-        found = module.numbers[key] = module.constant(Op.Constant, scalar(module, component), *literal(component, value))
-    return found
+    return module.constant(Op.Constant, scalar(module, component), *literal(component, value))
 
 
 def literal(component: ComponentType, value: int) -> tuple[int, ...]:

@@ -53,15 +53,9 @@ class Module:
 
     Ids are assigned on demand. Types and constants that are equal are declared once; names and decorations may be added at any time.
     ``maintenance1``: see Program.
-
-    Attributes:
-        scalars: ids of scalar types by name of the component; see generators.spirv.declarations.
-        numbers: ids of constants by name of the component and value.
     """
 
     def __init__(self, version: Version = LATEST, maintenance1: bool = False) -> None:
-        self.scalars: dict[str, int] = {}
-        self.numbers: dict[tuple[str, int], int] = {}
         self._version = version
         self._maintenance1 = maintenance1
         self._bound = 1

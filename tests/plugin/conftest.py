@@ -16,7 +16,7 @@ import pytest
 import generators.families.khr_cooperative_matrix as khr
 from generators.casebook import load_family
 from generators.casebook.tiers import pinned_file
-from tests.plugin.processes import run
+from tests.plugin.processes import Started, run
 from tests.suite import REPOSITORY, pin
 
 FAMILY = """\
@@ -56,6 +56,23 @@ FIRST = {f"copying[number:n{number}]" for number in range(4)}
 HOLD = dict.fromkeys(sorted(SMOKE - FIRST), "hold")
 
 
+REQUIREMENT = """\
+specification: SPV_KHR_cooperative_matrix
+requirements:
+  KHR-LOAD-03:
+    text: The elements of a row follow each other from Pointer[row * Stride] on.
+    place: Cooperative Matrix Layout
+    test: [dynamic]
+"""
+
+
+def state_requirement(root: Path) -> None:
+    """Write the requirement that the family covers. Each run reads all requirements, and the suite's own take longer than the cases."""
+    path = root / "cases" / "requirements" / "khr_cooperative_matrix.yaml"
+    path.parent.mkdir()
+    path.write_text(REQUIREMENT, encoding="utf-8")
+
+
 @cache
 def tiers_of(text: str) -> str:
     """Return the file that pins the tiers of a description of the family."""
@@ -65,7 +82,7 @@ def tiers_of(text: str) -> str:
         path = root / "cases" / "khr_cooperative_matrix" / "copying.yaml"
         path.parent.mkdir(parents=True)
         path.write_text(text, encoding="utf-8")
-        (root / "cases" / "requirements").symlink_to(REPOSITORY / "cases" / "requirements")
+        state_requirement(root)
         pin(load_family(path))
         return pinned_file(root, "copying").read_text(encoding="utf-8")
 
@@ -118,8 +135,12 @@ class Checkout:
     def run(self, *arguments: str, behaviours: dict[str, str] | None = None, **more: str) -> subprocess.CompletedProcess[str]:
         return run(self.arguments(*arguments), self.root, self.environment(behaviours, **more))
 
+    def fork(self, *arguments: str, behaviours: dict[str, str] | None = None) -> Started:
+        """Start a run as ``run`` does, and do not wait for its end."""
+        return Started(self.arguments(*arguments), self.root, self.environment(behaviours))
+
     def start(self, *arguments: str, behaviours: dict[str, str] | None = None) -> subprocess.Popen[str]:
-        """Start pytest in a separate process.
+        """Start pytest in a new process of Python.
 
         It can be interrupted even if a shell runs the tests in the background, where interrupts are ignored.
         """
@@ -153,7 +174,7 @@ def make(root: Path) -> Checkout:
     checkout = Checkout(root)
     (root / "cts").mkdir()
     checkout.family.parent.mkdir(parents=True)
-    (root / "cases" / "requirements").symlink_to(REPOSITORY / "cases" / "requirements")
+    state_requirement(root)
     checkout.describe(FAMILY)
     (root / "conftest.py").write_text('pytest_plugins = ["doubles", "cts.run.plugin"]\n', encoding="utf-8")
     (root / "pytest.ini").write_text("[pytest]\naddopts = -ra --import-mode=importlib\ntestpaths = tests\n", encoding="utf-8")
@@ -178,8 +199,8 @@ def held(checkout):
     """
     started = []
 
-    def start(*arguments: str, processes: int = 1):
-        process = checkout.start("cts", "--report-dir", "out", *arguments, behaviours=HOLD)
+    def start(*arguments: str, processes: int = 1, by=checkout.fork):
+        process = by("cts", "--report-dir", "out", *arguments, behaviours=HOLD)
         started.append(process)
         while len({line.split()[0] for line in checkout.log() if " hold " in line}) < processes:
             assert process.poll() is None, process.communicate()[0]
@@ -190,4 +211,3 @@ def held(checkout):
     for process in started:
         process.kill()
         process.wait()
-        process.stdout.close()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
+from tests.plugin.processes import run
 from tests.suite import REPOSITORY
 
 DRAWS = """
@@ -59,15 +58,9 @@ def judged(tmp_path):
     def judge(device_double: str, *options: str):
         (tmp_path / "device_double.py").write_text(device_double, encoding="utf-8")
         device = ("--device", "embedded:nvidia-h200", "--isolation", "off", "--open-attempts", "1")
-        command = [sys.executable, "-m", "pytest", "cts", "-p", "device_double", "-p", "no:cacheprovider", *device]
-        done = subprocess.run(
-            [*command, "--case-list", str(tmp_path / "cases.txt"), "--report-dir", str(tmp_path / "out"), *options],
-            cwd=REPOSITORY,
-            env={**os.environ, "PYTHONPATH": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        plugins = ("-p", "device_double", "-p", "no:cacheprovider")
+        places = ("--case-list", str(tmp_path / "cases.txt"), "--report-dir", str(tmp_path / "out"))
+        done = run(["cts", *plugins, *device, *places, *options], REPOSITORY, {**os.environ, "PYTHONPATH": str(tmp_path)})
         lines = (tmp_path / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines()
         return done, {record["id"]: record["verdict"] for record in map(json.loads, lines) if "id" in record}
 

@@ -20,7 +20,7 @@ REPORTS = ("summary.json", "summary.md", "junit.xml", "index.html")
 
 @pytest.mark.parametrize(("number", "workers"), [(signal.SIGTERM, ()), (signal.SIGHUP, ()), (signal.SIGTERM, ("-n", "2"))])
 def test_a_signal_leaves_every_report_and_what_was_judged(checkout, held, number, workers):
-    process = held(*workers, processes=2 if workers else 1)
+    process = held(*workers, processes=2 if workers else 1, by=checkout.start if number == signal.SIGTERM else checkout.fork)
     process.send_signal(number)
     printed = process.communicate()[0]
     assert process.returncode == 2, printed

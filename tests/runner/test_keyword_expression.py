@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 
 import pytest
 
 from cts.cli import main
 from cts.engine.keyword_expression import ExpressionError, parse_expression
 from cts.exit_codes import NOTHING_TESTED
+from tests.plugin.processes import run
 
 from .conftest import REPOSITORY
 
@@ -71,7 +71,7 @@ def test_a_list_has_the_cases_that_pytest_selects(text, capsys):
     code = main(["--root", str(REPOSITORY), "list", "-k", text])
     listed = capsys.readouterr().out.splitlines()
     assert code == (0 if listed else NOTHING_TESTED)
-    command = [sys.executable, "-m", "pytest", "cts", "--collect-only", "-q", "-k", text, "--device", "embedded", "-p", "no:cacheprovider"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    arguments = ["cts", "--collect-only", "-q", "-k", text, "--device", "embedded", "-p", "no:cacheprovider"]
+    done = run(arguments, REPOSITORY, os.environ)
     assert done.returncode == code
     assert listed == [line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line]

@@ -44,6 +44,13 @@ def run(
     return device.run(kernel, [Dispatch(b"", (given, out), (workgroups, 1, 1))])[0]
 
 
+def repeatedly(spirv: bytes, given: int, output: int) -> Callable[[np.ndarray], Outcome]:
+    """Return a function that runs ``spirv`` with an input of ``given`` bytes. The device prepares the module once."""
+    device = EmbeddedDevice(replace(load_profile("universal"), subgroup_size=SUBGROUP_SIZE))
+    kernel = Kernel(spirv, (BufferSlot("input", given, False, 0), BufferSlot("output", output, True, 1)))
+    return lambda data: device.run(kernel, [Dispatch(b"", (data, np.zeros(output, np.uint8)))])[0]
+
+
 @pytest.fixture
 def result() -> Callable[..., np.ndarray]:
     """Return the output buffer after a run, as u32 or another dtype."""

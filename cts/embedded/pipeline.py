@@ -96,7 +96,7 @@ class Pipeline:
 
     def _connect(self) -> None:
         """Collect the properties of variables that every dispatch needs."""
-        self._buffer_variables: list[Variable] = []
+        self._buffer_variables: list[tuple[Variable, int, int]] = []
         self._push_constants: list[int] = []
         self._workgroup: list[_Shared] = []
         self._cells: list[tuple[int, Cell, int | None, int]] = []
@@ -108,7 +108,11 @@ class Pipeline:
             elif storage is StorageClass.Workgroup:
                 self._connect_workgroup(id_, pointee, bool(variable.initializer))
             elif storage in (StorageClass.StorageBuffer, StorageClass.Uniform, StorageClass.UniformConstant):
-                self._buffer_variables.append(variable)
+                number, binding = (
+                    (self._translation.decoration(id_, which) or (default,))[0]
+                    for which, default in ((Decoration.DescriptorSet, 0), (Decoration.Binding, -1))
+                )
+                self._buffer_variables.append((variable, number, binding))
             elif storage in CELL_STORAGE:
                 self._translation.budget.take(self._translation.value_bytes(pointee), "the variable", id_)
                 which = self._translation.decoration(id_, Decoration.BuiltIn)
@@ -245,11 +249,7 @@ class Pipeline:
             if slot.binding is not None:
                 place = BytePointer(memory, 0) if slot.image is None else ImagePlace(slot.image, memory)
                 bound.setdefault((slot.descriptor_set, slot.binding), {})[slot.element] = place
-        for variable in self._buffer_variables:
-            number, binding = (
-                (translation.decoration(variable.id, which) or (default,))[0]
-                for which, default in ((Decoration.DescriptorSet, 0), (Decoration.Binding, -1))
-            )
+        for variable, number, binding in self._buffer_variables:
             descriptors = bound.get((number, binding), {})
             if 0 in descriptors and not variable.is_descriptor_array:
                 constants[variable.id] = descriptors[0]

@@ -104,12 +104,12 @@ def read_instructions(module: bytes) -> Iterator[Instruction]:
         NotSpirv: not a SPIR-V module, or an instruction that runs past the end.
         UnknownInstruction: an opcode that the grammar does not have.
     """
+    ops, new = _OPS, tuple.__new__
     for opcode, operands, position in _split(module):
-        op = _OPS.get(opcode)
-        if op is None:
+        if opcode not in ops:
             raise UnknownInstruction(position, opcode)
         # A module has hundreds: the class itself takes twice as long.
-        yield tuple.__new__(Instruction, (op, operands, position))
+        yield new(Instruction, (ops[opcode], operands, position))
 
 
 def read_words(module: bytes) -> Iterator[tuple[int, tuple[int, ...], int]]:

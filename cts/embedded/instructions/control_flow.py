@@ -107,7 +107,18 @@ def _prepare(translation: Translation, first: int, body: list[Instruction]) -> N
             continue
         if block is None:
             continue
-        if op is Op.LoopMerge:
+        if op not in _APART and not (op in EXTENDED and translation.is_non_semantic(words)):
+            size, is_typed = 0, op in RESULT_OPS
+            if is_typed:
+                size = translation.value_bytes(words[0])
+                translation.budget.take(size, "the value", words[1])
+            run = _prepared(translation, op, words)
+            type_ = translation.types[words[0]] if is_typed else _VOID
+            block.entries.append((words[1] if is_typed else 0, run, number, type_))
+            if isinstance(type_, PointerType):
+                function.pointers.append(words[1])
+            block.cost += cost(translation, op, words, size)
+        elif op is Op.LoopMerge:
             merges[block.label] = (words[0], words[1])
         elif op is Op.SelectionMerge:
             merges[block.label] = (words[0],)
@@ -127,20 +138,6 @@ def _prepare(translation: Translation, first: int, body: list[Instruction]) -> N
                 raise Malformed("a function that must return a value returns nothing")
             block.end, block.end_index = _ENDS[op](translation, words), number
             block = None
-        elif op not in _IGNORED and not (op in EXTENDED and translation.is_non_semantic(words)):
-            size = 0
-            if op in RESULT_OPS:
-                size = translation.value_bytes(words[0])
-                translation.budget.take(size, "the value", words[1])
-            run = _prepared(translation, op, words)
-            if op in RESULT_OPS:
-                type_ = translation.types[words[0]]
-                block.entries.append((words[1], run, number, type_))
-                if isinstance(type_, PointerType):
-                    function.pointers.append(words[1])
-            else:
-                block.entries.append((0, run, number, _VOID))
-            block.cost += cost(translation, op, words, size)
     if not function.blocks:
         raise Unsupported("a function without a body")
     for order, label in enumerate(_structured_order(function, merges)):
@@ -223,6 +220,9 @@ _ENDS: Mapping[Op, Callable[[Translation, Words], Branch | Return | Unreachable]
     Op.Unreachable: lambda _, __: Unreachable(),
 }
 """Opcode of a terminator -> the function that translates it into the end of a block."""
+
+_APART = frozenset({*_IGNORED, *_ENDS, Op.Phi, Op.Variable})
+"""Instructions of blocks that are not among their entries."""
 
 
 @executes(Op.FunctionCall)

@@ -347,7 +347,7 @@ class Machine:
         returned: Value = None
         pending: dict[int, list[tuple[int, Mask]]] = {}
         doubtful: dict[int, Mask] = {}
-        by_order = {block.order: block for block in function.blocks.values()} if len(function.blocks) > 1 else {}
+        by_order: dict[int, Block] = {}
         block, arrivals = function.blocks[function.entry], [(0, self.mask)]
         while True:
             self.steps += block.cost * self._weight
@@ -390,6 +390,7 @@ class Machine:
             if not pending:
                 break
             first = min(pending)
+            by_order = by_order or {one.order: one for one in function.blocks.values()}
             block, arrivals = by_order[first], pending.pop(first)
             mask = arrivals[0][1]
             for _, other in arrivals[1:]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
+from itertools import takewhile
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -66,8 +67,10 @@ def lacks(instructions: Sequence[Instruction], version: tuple[int, int]) -> Iter
         instructions: the instructions, whose structure has been checked.
         version: the module's version of SPIR-V.
     """
-    extensions = {read_string(words)[0] for op, words, _ in instructions if op is Op.Extension}
-    declared = _declared(words[0] for op, words, _ in instructions if op is Op.Capability)
+    memory_model = Op.MemoryModel
+    first = list(takewhile(lambda one: one.op is not memory_model, instructions))
+    extensions = {read_string(words)[0] for op, words, _ in first if op is Op.Extension}
+    declared = _declared(words[0] for op, words, _ in first if op is Op.Capability)
     known: set[tuple[str, ...]] = set()
     seen: set[Op] = set()
     plain: set[Op] = set()

@@ -17,6 +17,9 @@ from generators.spirv.reader import Instruction, NotSpirv, read_string
 
 _WORDS = {"type": "type", "member": "type", "function": "function", "set": "set of instructions", "string": "string"}
 
+_NUMBERS = frozenset({Op.TypeInt, Op.TypeFloat})
+_VARIABLES = frozenset({Op.Variable, Op.UntypedVariableKHR})
+
 _OF_TYPE = ("type",)
 """The kind of id that a length instruction takes, also in OpSpecConstantOp."""
 
@@ -30,27 +33,29 @@ def check_structure(instructions: Sequence[Instruction], bound: int) -> None:
     place = Place()
     declared = _Declared(bound, place)
     kinds = declared.kinds
+    forms: dict[Op, Form] = {}
+    name, phi, import_ = Op.Name, Op.Phi, Op.ExtInstImport
     for instruction in instructions:
         # A module has hundreds of instructions: do without calls what most of them need.
         op, words, _ = instruction
-        form = form_of(op)
+        form = forms.get(op) or forms.setdefault(op, form_of(op))
         section, structural, typed, result, least, most, first, last, _, uses = form
-        if section is not place.settled or op is Op.Phi:
+        if section is not place.settled or op is phi:
             place.enter(section, instruction, declared.non_semantic)
-        elif op is Op.Name and is_short_name(words) and 0 < words[0] < bound:
+        elif op is name and is_short_name(words) and 0 < words[0] < bound:
             continue
         ids = words[first:last] if least <= len(words) <= most else ids_of(instruction, form, declared.widths)
         if typed and kinds.get(words[0]) != "type":
             raise refused(instruction, f"its result type %{words[0]} is not a type declared before")
-        if ids or op is Op.Phi:
+        if ids or op is phi:
             declared.mention(instruction, ids, uses)
         if result >= 0:
             declared.define(instruction, form)
         if structural:
             place.move(instruction, ids, declared.homes)
-        elif op in (Op.TypeInt, Op.TypeFloat):
+        elif op in _NUMBERS:
             declared.widths.learn(instruction)
-        elif op is Op.ExtInstImport and read_string(words[1:])[0].startswith(NON_SEMANTIC):
+        elif op is import_ and read_string(words[1:])[0].startswith(NON_SEMANTIC):
             declared.non_semantic.add(words[0])
     if place.function is not None:
         raise NotSpirv(instructions[-1].position, "the last function does not end")
@@ -95,7 +100,7 @@ class _Declared:
         else:
             self.homes[id_] = place.function.first if op is Op.FunctionParameter and place.function else place.block
             self.widths.values[id_] = words[0]
-            if place.function is None and op not in (Op.Variable, Op.UntypedVariableKHR):
+            if place.function is None and op not in _VARIABLES:
                 self._constants.add(id_)
 
     def mention(self, instruction: Instruction, ids: Sequence[int], uses: tuple[str, ...] | None) -> None:

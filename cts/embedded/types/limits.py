@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from cts.embedded.diagnostics import Unsupported
 from cts.embedded.types.spirv_types import Array, Bool, MatrixType, Number, Struct, Type, Vector
@@ -49,8 +50,7 @@ class Limits:
 LIMITS = Limits()
 
 
-@dataclass(frozen=True)
-class Extent:
+class Extent(NamedTuple):
     """How large a type is.
 
     Attributes:
@@ -106,6 +106,9 @@ def extent_of(type_: Type, parts: Sequence[Extent]) -> Extent:
 
 
 def _together(parts: Sequence[Extent], depth: int, count: int, *members: Extent) -> Extent:
+    if len(members) == 1:
+        (one,) = members
+        return Extent(depth + one.depth, 1 + one.parts, count * one.scalars, count * one.subgroup_bytes, count * one.workgroup_bytes)
     return Extent(
         depth + max((part.depth for part in parts), default=0),
         1 + sum(part.parts for part in members),

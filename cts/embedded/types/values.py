@@ -174,6 +174,8 @@ def partly(value: np.ndarray, defined: np.ndarray) -> Value:
 
 def settle(value: Value, mask: Mask) -> Value:
     """Return a value that only some invocations have, as the invocations of ``mask`` see it."""
+    if value.__class__ is np.ndarray or value.__class__ is int:
+        return value
     if isinstance(value, Partly):
         chosen = mask if value.defined.ndim == 1 else instance_mask(mask, value.defined.shape[0])
         if value.defined[chosen].all():

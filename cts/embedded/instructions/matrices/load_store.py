@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,12 +53,12 @@ class _Operands:
     row_major: bool
     access: Access
 
-    @property
+    @cached_property
     def line_bytes(self) -> int:
         """Bytes of a row (row major) or column (column major)."""
         return (self.matrix.columns if self.row_major else self.matrix.rows) * self.matrix.number.bytes
 
-    @property
+    @cached_property
     def lines(self) -> int:
         return self.matrix.rows if self.row_major else self.matrix.columns
 
@@ -122,8 +123,7 @@ def _units(translation: Translation, pointer: int, matrix: MatrixType) -> tuple[
     return size_of(pointee), size_of(pointee.element if isinstance(pointee, Vector) else pointee)
 
 
-@dataclass(frozen=True)
-class _Group:
+class _Group(NamedTuple):
     """Scope instances that access one memory.
 
     Attributes:
@@ -195,8 +195,7 @@ def _touched(operands: _Operands, place: int, stride: int) -> slice | np.ndarray
     return (place + np.arange(operands.lines)[:, None] * stride + np.arange(line)).ravel()
 
 
-@dataclass(frozen=True)
-class _Reached:
+class _Reached(NamedTuple):
     """What an access to the elements of one instance reaches.
 
     Attributes:

@@ -249,14 +249,14 @@ def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: V
     if not isinstance(offset, np.ndarray):
         offset = np.full(machine.lanes, offset, np.int64)
     active = offset if machine.full else offset[machine.mask]
-    elements = machine.mask.nonzero()[0]
+    elements: np.ndarray | slice = slice(None) if machine.full else machine.mask.nonzero()[0]
     data = value
     if isinstance(value, np.ndarray):
         data = value if machine.full else value[machine.mask]
     if not _is_inside(memory, offset, size, active):
         outside = (active < 0) | (active + size > memory.size)
         memory.stray.append(_stray(memory, active[outside], size, "before" if int(active.min()) < 0 else "after"))
-        active, elements = active[~outside], elements[~outside]
+        active, elements = active[~outside], machine.mask.nonzero()[0][~outside]
         data = data[~outside] if isinstance(data, np.ndarray) else data
         if not active.size:
             return
@@ -264,7 +264,7 @@ def store_number(machine: Machine, pointer: BytePointer, type_: Number, value: V
     if memory.checked:
         places = active[:, None] + np.arange(size)
         if machine.element_accesses is not None:
-            machine.element_accesses.write(memory, places, elements)
+            machine.element_accesses.write(memory, places, np.arange(machine.lanes)[elements])
         if memory.traced:
             memory.record_write(places, machine.clock.lanes(manner)[elements][:, None], machine.clock, manner)
         memory.define(places)

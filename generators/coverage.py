@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from generators.casebook.book import Casebook
 from generators.casebook.cases import expand
 from generators.casebook.family import Family
-from generators.casebook.requirements import Requirement
+from generators.casebook.requirements import Requirement, load_unfinished
 from generators.casebook.tiers import Tier
 
 
@@ -177,4 +177,4 @@ def coverage(casebook: Casebook, specification: str | None = None) -> Coverage:
     entries = tuple(_entry(requirement, counts.get(id_, {})) for id_, requirement in requirements.items())
     todo = tuple(Todo(family.name, text) for family in casebook for text in family.todo)
     unused = tuple(label for family in casebook for label in unused_labels(family))
-    return Coverage(entries, todo, unused, tuple(unmet), casebook.unfinished)
+    return Coverage(entries, todo, unused, tuple(unmet), load_unfinished(casebook.root))

@@ -12,7 +12,7 @@ from generators.casebook.cases import Case, violated
 from generators.casebook.family import Family, load_family
 from generators.casebook.ids import parse_labels
 from generators.casebook.positions import Position, load_positions
-from generators.casebook.requirements import Requirement, cases_folder, load_requirements, load_unfinished
+from generators.casebook.requirements import Requirement, cases_folder, load_requirements
 from generators.casebook.units import load_units
 from generators.errors import CasebookError
 from generators.suggestion import FAMILIES, suggestion
@@ -59,14 +59,12 @@ class Casebook:
         families: the families.
         requirements: the requirements by id.
         positions: the positions by id.
-        unfinished: specification -> why its requirements may be open.
     """
 
     root: Path
     families: Families
     requirements: Mapping[str, Requirement]
     positions: Mapping[str, Position]
-    unfinished: Mapping[str, str]
 
     def resting_on(self, position: str) -> tuple[str, ...]:
         """Return the names of the families whose verdicts depend on that position."""
@@ -138,7 +136,7 @@ def open_casebook(root: Path, only: Collection[str] | None = None) -> Casebook:
     requirements, positions = load_requirements(folder), load_positions(folder)
     chosen = {name: path for name, path in files.items() if only is None or name in only}
     families = Families(chosen, partial(load_family, requirements=requirements, positions=positions, units_below=cache(load_units)))
-    return Casebook(folder, families, requirements, positions, load_unfinished(folder))
+    return Casebook(folder, families, requirements, positions)
 
 
 def _no_family(name: str, known: Collection[str]) -> CasebookError:

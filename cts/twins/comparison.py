@@ -53,7 +53,7 @@ def missing_load(built: BuiltCase, program: Program, code: Code) -> MissingLoad 
     if loaded >= input_bytes(program):
         return None
     for subcase in built.subcases(program):
-        needed = needed_bytes(program, subcase)
+        needed = needed_bytes(program, subcase, more_than=loaded)
         if needed is not None and needed > loaded:
             return MissingLoad(subcase.name, loaded, needed)
     return None

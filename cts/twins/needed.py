@@ -65,15 +65,16 @@ def only_moves(program: Program) -> bool:
     )
 
 
-def needed_bytes(program: Program, subcase: Subcase) -> int | None:
+def needed_bytes(program: Program, subcase: Subcase, more_than: int = -1) -> int | None:
     """Return the number of bytes of input on which the results of a dispatch depend; None if nothing is proved about the dispatch.
 
     Args:
         program: a program that only moves matrices.
         subcase: the data of the dispatch.
+        more_than: the number matters only if it is larger than this. Otherwise the answer may be None, which is found sooner.
     """
     try:
-        return _count(program, subcase)
+        return _count(program, subcase, more_than)
     except GeneratorError:
         return None
 
@@ -91,7 +92,7 @@ def _touches_component(operation: Operation) -> bool:
             return False
 
 
-def _count(program: Program, subcase: Subcase) -> int | None:
+def _count(program: Program, subcase: Subcase, more_than: int) -> int | None:
     """Find the source of each byte of the results: evaluate the program with inputs whose bytes are the digits of their own numbers."""
     sizes = {array.name: array.bytes for array in program.arrays if array.role == "input"}
     numbers = np.arange(sum(sizes.values()), dtype=np.int64)
@@ -99,7 +100,8 @@ def _count(program: Program, subcase: Subcase) -> int | None:
     sources: np.ndarray | None = None
     for digit in range(digits):
         copied = _results(program, subcase, sizes, (numbers >> 8 * digit & 0xFF).astype(np.uint8))
-        if copied is None:
+        # Each byte of the results is a copy of one byte.
+        if copied is None or copied.size <= more_than:
             return None
         placed = copied.astype(np.int64) << 8 * digit
         if sources is not None and sources.shape != placed.shape:

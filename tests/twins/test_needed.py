@@ -29,6 +29,13 @@ def test_bytes_that_are_copied_to_results_are_needed(id_: str, there: int, neede
     assert _needed(id_) == (there, [needed])
 
 
+def test_a_number_is_found_if_it_is_larger_and_its_search_ends_early_if_the_results_are_too_small():
+    built = build(find_case(casebook(), "aggregates[row:8x8x8.f16.f16.f32.f32/move:construct]"), is_placed=False)
+    (subcase,) = built.subcases()
+    assert needed_bytes(built.program, subcase, more_than=5 * 256 - 1) == 5 * 256
+    assert needed_bytes(built.program, subcase, more_than=1 << 20) is None
+
+
 @pytest.mark.parametrize(
     "id_",
     [

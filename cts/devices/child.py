@@ -50,16 +50,18 @@ class DiedIdle(DeviceCrash):
 
     Attributes:
         how: what happened to the child, in words.
+        cut_off: whether the process that had forked the child has ended, so nobody knows what happened.
     """
 
-    def __init__(self, what: str, how: str, status: int | None = None) -> None:
+    def __init__(self, what: str, how: str, status: int | None = None, cut_off: bool = False) -> None:
         super().__init__(f"{what}: {how}", status=status)
         self.how = how
+        self.cut_off = cut_off
 
     @property
     def finding(self) -> Finding:
         """Return the finding. A driver does not kill its own process with SIGKILL, but the system does if it has no memory."""
-        return Finding(None, f"after its last answer: {self.how}", outside=self.status == -signal.SIGKILL)
+        return Finding(None, f"after its last answer: {self.how}", outside=self.cut_off or self.status == -signal.SIGKILL)
 
 
 class ChildProcess:
@@ -198,7 +200,11 @@ class ChildProcess:
         except Disconnected:
             how = f"the process that held the device {self._ending()}{doing}{self._quoted()}"
             status = self._process.returncode
-            raise (DeviceCrash(f"{what}: {how}", step=step, status=status) if begun else DiedIdle(what, how, status)) from None
+            # A driver ends neither its parent nor that of the other children.
+            cut_off = self._process.has_ended and status is None
+            if begun and not cut_off:
+                raise DeviceCrash(f"{what}: {how}", step=step, status=status) from None
+            raise DiedIdle(what, how, status, cut_off) from None
         except NotAMessage as why:
             how = f"the process that held the device sent an invalid message{doing}: {why}{self._quoted()}"
             raise (Garbled(f"{what}: {how}", step=step) if begun else DiedIdle(what, how)) from None

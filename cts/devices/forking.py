@@ -5,6 +5,7 @@ It has one thread, so a fork copies nothing half done. It keeps the number of an
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import select
@@ -68,12 +69,14 @@ def fork_children(control: socket.socket, child: Child) -> None:
         children = [one for one in children if one.is_wanted or not one.has_ended]
         if control.fileno() not in ready:
             continue
-        request, descriptors, _, _ = socket.recv_fds(control, 1, MOST_DESCRIPTORS)
+        request, descriptors, flags, _ = socket.recv_fds(control, 1, MOST_DESCRIPTORS)
         if not request:
             control.close()
             continue
-        told, output, *given = descriptors
         try:
+            if flags & socket.MSG_CTRUNC:
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            told, output, *given = descriptors
             pid = os.fork()
         except OSError:
             # Closing its socket says that there is no such child.
@@ -88,12 +91,15 @@ def fork_children(control: socket.socket, child: Child) -> None:
             control.close()
             os.close(woken)
             os.close(wakes)
-            _begin(told, output)
+            os.close(told)
+            _begin(output)
             child(given, request == EARLY)
             return
         for end in (output, *given):
             os.close(end)
         children.append(_Forked(pid, socket.socket(fileno=told)))
+        with suppress(OSError):
+            children[-1].told.send(NUMBER.pack(pid))
 
 
 def _ready(descriptors: Iterable[int]) -> set[int]:
@@ -122,12 +128,10 @@ def _attend(one: _Forked, ready: set[int]) -> None:
         os.waitpid(one.pid, 0)
 
 
-def _begin(told: int, output: int) -> None:
-    """Become a process of its own, whose standard output and error is ``output``, and tell its number."""
+def _begin(output: int) -> None:
+    """Become a process of its own, whose standard output and error is ``output``."""
     os.setsid()
     for stream in (1, 2):
         os.dup2(output, stream)
     os.close(output)
     sys.stdout, sys.stderr = open(1, "w", buffering=1, closefd=False), open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
-    with socket.socket(fileno=told) as channel, suppress(OSError):
-        channel.send(NUMBER.pack(os.getpid()))

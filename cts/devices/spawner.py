@@ -5,6 +5,7 @@ Sockets are all that a child and this process share, so nothing depends on whose
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import socket
@@ -16,12 +17,13 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from types import MappingProxyType
 
 MODULE = "cts.device_process"
 """What a spawner runs. It can open every kind of device, so it is above this package."""
 
 NUMBER = struct.Struct("i")
-"""What is told about a child: first its number, by itself, then its exit status as in subprocess.Popen, by the spawner."""
+"""What a spawner tells of a child: first its number, then its exit status as in subprocess.Popen."""
 
 MOST_DESCRIPTORS = 8
 """At least as many as a child gets."""
@@ -38,7 +40,7 @@ class Spawned:
 
     Attributes:
         has_ended: whether the process has ended, or its spawner.
-        returncode: its exit status once it is known, as in subprocess.Popen.
+        returncode: its exit status once it is known, as in subprocess.Popen. None if its spawner has ended before.
     """
 
     def __init__(self, told: socket.socket, spawner: int) -> None:
@@ -83,7 +85,9 @@ class Spawned:
         deadline = time.monotonic() + seconds
         self.read()
         while not self.has_ended and (left := deadline - time.monotonic()) > 0:
-            select.select([self._told], [], [], left)
+            poll = select.poll()
+            poll.register(self._told, select.POLLIN)
+            poll.poll(math.ceil(left * 1000))
             self.read()
         self._told.close()
 
@@ -128,6 +132,26 @@ class Spawner:
         self._control.close()
 
 
+_Inherited = tuple[str, str, str, Mapping[str, str], str | None]
+"""The module and the Python that a spawner runs, its folder, its environment variables, and the path of its modules; None for any."""
+
+
+def _inherited(environment: Mapping[str, str]) -> _Inherited:
+    """Return what a spawner would inherit from this process now.
+
+    Args:
+        environment: environment variables for it, added to this process's own.
+    """
+    try:
+        folder = os.getcwd()
+    except OSError:
+        # It was deleted.
+        folder = ""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(_CHANGING) and name != "PYTHONPATH"}
+    path = os.pathsep.join(one or folder for one in sys.path)
+    return MODULE, sys.executable, folder, {**variables, "PYTHONUNBUFFERED": "1", **environment}, path
+
+
 class OwnSpawner:
     """The spawner of this process: it is started when the first child is, and again when what children would inherit has changed."""
 
@@ -135,11 +159,11 @@ class OwnSpawner:
         self._lock = threading.Lock()
         self._spawner: Spawner | None = None
         self._begun: list[subprocess.Popen[bytes]] = []
-        self._inherited: tuple[object, ...] | None = None
+        self._inherited: _Inherited | None = None
 
     def adopt(self, spawner: Spawner) -> None:
-        """Take a spawner that another process has started in the same environment."""
-        self._spawner = spawner
+        """Take a spawner that has what this process would hand on now, except the path of its modules."""
+        self._spawner, self._inherited = spawner, (*_inherited(MappingProxyType({}))[:-1], None)
 
     def start(self, descriptors: Sequence[int], environment: Mapping[str, str]) -> Spawned:
         """Start a process; see Spawner.start.
@@ -150,21 +174,19 @@ class OwnSpawner:
         Raises:
             OSError: it cannot be started.
         """
-        variables = {name: value for name, value in os.environ.items() if not name.startswith(_CHANGING)}
-        path = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        variables |= {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", **environment}
-        inherited = (MODULE, sys.executable, os.getcwd(), variables)
+        inherited = _inherited(environment)
         with self._lock:
             if self._spawner is not None:
-                if self._inherited == inherited or (self._inherited is None and not environment):
-                    self._inherited = inherited
+                own = self._inherited
+                if own is not None and own[:-1] == inherited[:-1] and own[-1] in (None, inherited[-1]):
                     with suppress(OSError):
                         return self._spawner.start(descriptors)
                 self._spawner.close()
-            self._spawner, self._inherited = self._begin(variables, descriptors[0]), inherited
+            self._spawner, self._inherited = self._begin(inherited, descriptors[0]), inherited
             return self._spawner.start(descriptors)
 
-    def _begin(self, variables: Mapping[str, str], output: int) -> Spawner:
+    def _begin(self, inherited: _Inherited, output: int) -> Spawner:
+        *_, variables, path = inherited
         self._begun = [process for process in self._begun if process.poll() is None]
         ours, theirs = socket.socketpair()
         with theirs:
@@ -174,7 +196,7 @@ class OwnSpawner:
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=output,
-                    env=variables,
+                    env={**variables, "PYTHONPATH": path or ""},
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,
                 )

@@ -29,7 +29,7 @@ class Overview:
         self._run = run
         self._shown = run.settings.log_failures
         self._explained = 0
-        self._began = 0.0
+        self._began = time.monotonic()
         self._progress: Progress | None = None
         self._reporter: pytest.TerminalReporter | None = None
         self._kept = "the reports that --report-dir DIR writes" if run.directory is None else printable_path(run.directory / "index.html")

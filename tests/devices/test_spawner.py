@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from cts.devices import spawner
 from cts.devices.child import ChildProcess, DiedIdle
+from cts.devices.device import DeviceFailure
 from cts.devices.spawner import OwnSpawner
+from generators.errors import CtsError
 from tests.devices.spawned import number_of, wait_for_end
 
 
@@ -38,6 +41,8 @@ def test_children_are_forks_of_one_process(own):
 
 def test_each_child_leads_its_own_session(own):
     with ChildProcess() as child:
+        with suppress(CtsError, DeviceFailure):
+            child.ask(("count_vulkan",), 60.0, "asking")
         number = number_of(child._process)
         assert os.getsid(number) == os.getpgid(number) == number
 
@@ -67,8 +72,9 @@ def test_a_killed_spawner_is_replaced(own):
         assert wait_for_end(before._process) is None
         with ChildProcess() as after:
             assert number_of(after._process)
-        with pytest.raises(DiedIdle):
+        with pytest.raises(DiedIdle) as death:
             before.ask(("count_vulkan",), 60.0, "asking")
+        assert death.value.finding.outside
 
 
 def test_children_of_a_spawner_that_gets_no_more_requests_end_as_usual(own):
@@ -99,3 +105,31 @@ def test_killing_a_child_twice_ends_nobody_else(own):
     with ChildProcess() as other:
         child.kill()
         assert other.close() == ()
+
+
+def test_a_deleted_folder_is_no_obstacle(own, monkeypatch, tmp_path):
+    folder = tmp_path / "deleted"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    with ChildProcess() as child:
+        assert number_of(child._process)
+
+
+def test_an_adopted_spawner_is_left_when_what_children_inherit_changes(own, monkeypatch):
+    with ChildProcess() as first:
+        spawner = own._spawner
+        own._spawner = None
+        own.adopt(spawner)
+        with ChildProcess() as second:
+            assert parent_of(first) == parent_of(second)
+        monkeypatch.setenv("VK_DRIVER_FILES", "/one.json")
+        with ChildProcess() as third:
+            assert parent_of(first) != parent_of(third)
+
+
+def test_a_process_with_many_files_can_end_a_child(own):
+    with ExitStack() as files:
+        for _ in range(1100):
+            files.enter_context(open(os.devnull, "rb"))
+        ChildProcess().kill()

@@ -12,6 +12,7 @@ import pytest
 
 from cts.run.main_process import Foretold, Meanwhile
 from tests.plugin.conftest import SMOKE
+from tests.plugin.processes import HANGS
 from tests.suite import REPOSITORY
 
 BEHAVIOURS = {"copying[number:n1]": "foretold", "copying[number:n2]": "fail", "copying[number:n6]": "foretold"}
@@ -118,6 +119,8 @@ def test_a_run_in_which_nothing_is_supported_says_so(checkout, more):
     assert "NOTHING WAS TESTED" in done.stdout
     assert set(checkout.results().values()) == {"not_supported"}
     assert len(checkout.results()) == len(SMOKE)
+    # Not since the machine was started: the verdicts may come before the processes that judge.
+    assert json.loads((checkout.root / "out" / "meta.json").read_text())["seconds"] < HANGS
 
 
 def test_a_run_of_one_file_judges_only_its_cases(tmp_path):

@@ -200,7 +200,7 @@ class ChildProcess:
         except Disconnected:
             how = f"the process that held the device {self._ending()}{doing}{self._quoted()}"
             status = self._process.returncode
-            # A driver ends neither its parent nor that of the other children.
+            # Without its spawner nobody knows how the child ended, and a driver does not end a spawner.
             cut_off = self._process.has_ended and status is None
             if begun and not cut_off:
                 raise DeviceCrash(f"{what}: {how}", step=step, status=status) from None

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from cts.devices.spawner import EARLY, MOST_DESCRIPTORS, NUMBER
 
 Child = Callable[[Sequence[int], bool], None]
-"""What a child does, with the descriptors that it got, except its output, and whether it opens a device at once."""
+"""Runs in a child. It takes the child's descriptors except its output, and whether to open a device at once."""
 
 
 @dataclass

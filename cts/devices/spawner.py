@@ -20,19 +20,19 @@ from functools import cache
 from types import MappingProxyType
 
 MODULE = "cts.device_process"
-"""What a spawner runs. It can open every kind of device, so it is above this package."""
+"""The module that a spawner runs. It can open every kind of device, so it is above this package."""
 
 NUMBER = struct.Struct("i")
-"""What a spawner tells of a child: first its number, then its exit status as in subprocess.Popen."""
+"""A spawner sends two of these about each child: its process id, then its exit status as in subprocess.Popen."""
 
 MOST_DESCRIPTORS = 8
 """At least as many as a child gets."""
 
 PLAIN, EARLY = b"p", b"e"
-"""What a spawner is asked for: a child, or one that opens the only Vulkan device before it reads a request."""
+"""The requests to a spawner: for a child, or for one that opens the only Vulkan device before it reads a request."""
 
 _CHANGING = "PYTEST_"
-"""How variables begin by which pytest tells its own processes where it is."""
+"""The prefix of variables that pytest sets for its own processes."""
 
 
 class Spawned:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-from threading import Event
 
 import pytest
 
@@ -147,7 +146,7 @@ def test_named_manifests_are_the_only_ones(manifests):
 
 
 def test_a_list_that_was_begun_is_made_while_its_process_does_something_else():
-    let = Event()
+    let = threading.Event()
     listed = begin_listing(lambda: VulkanDevices(absent="asked" if let.wait(60) else "not let"))
     let.set()
     assert listed().absent == "asked"

@@ -119,13 +119,16 @@ def _attend(one: _Forked, ready: set[int]) -> None:
         for kill in (os.kill, os.killpg):
             with suppress(OSError):
                 kill(one.pid, signal.SIGKILL)
-    if not one.has_ended and (ended := os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+        if one.has_ended:
+            os.waitpid(one.pid, 0)
+    # Whoever had the child killed finds no process of its number once it is told.
+    options = os.WEXITED | os.WNOHANG | (os.WNOWAIT if one.is_wanted else 0)
+    if not one.has_ended and (ended := os.waitid(os.P_PID, one.pid, options)) is not None:
         one.has_ended = True
         with suppress(OSError):
             one.told.send(NUMBER.pack(ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status))
     if one.has_ended and not one.is_wanted:
         one.told.close()
-        os.waitpid(one.pid, 0)
 
 
 def _begin(output: int) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -13,7 +15,8 @@ import pytest
 from cts.devices import spawner
 from cts.devices.child import ChildProcess, DiedIdle
 from cts.devices.device import DeviceFailure
-from cts.devices.spawner import OwnSpawner
+from cts.devices.forking import _attend, _Forked
+from cts.devices.spawner import NUMBER, OwnSpawner
 from generators.errors import CtsError
 from tests.devices.spawned import number_of, wait_for_end
 
@@ -97,6 +100,27 @@ def test_a_child_that_is_killed_before_it_has_begun_does_not_begin(own):
     child.kill()
     own._spawner.close()
     assert own._begun[0].wait(60) == 0
+
+
+def test_a_killed_child_is_gone_when_its_end_is_told():
+    process = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    ours, theirs = socket.socketpair()
+    seen = []
+
+    class Told:
+        fileno = theirs.fileno
+        close = theirs.close
+
+        def send(self, data):
+            seen.append((Path(f"/proc/{process.pid}").exists(), *NUMBER.unpack(data)))
+
+    child = _Forked(process.pid, Told())
+    with ours:
+        _attend(child, {theirs.fileno()})
+        while not child.has_ended:
+            _attend(child, set())
+    assert seen == [(False, -signal.SIGKILL)]
+    process.wait()
 
 
 def test_killing_a_child_twice_ends_nobody_else(own):

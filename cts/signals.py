@@ -11,6 +11,9 @@ from typing import Any
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+INTERRUPTED = f"ended by {signal.SIGINT.name}"
+"""What ended a program by Ctrl-C, when the exception does not say it."""
+
 
 class Interruption(KeyboardInterrupt):
     """Ends the program like Ctrl-C; its text gives the reason."""

@@ -11,7 +11,7 @@ from sys import intern
 from typing import Any, get_type_hints
 
 from cts.journal import journal
-from cts.journal.journal import Fault, Opener
+from cts.journal.journal import Fault, MetaReader, Opener
 from cts.journal.run_record import RunRecord
 from cts.verdict.verdict import CaseResult
 
@@ -46,13 +46,14 @@ class Run:
     places: Mapping[Key, tuple[int, int]] = field(default_factory=dict, repr=False)
 
 
-def read(journals: Path | Sequence[Path], opened: Opener = journal.opened) -> Run:
+def read(journals: Path | Sequence[Path], opened: Opener = journal.opened, read_meta: MetaReader = journal.read_meta) -> Run:
     """Return the merged content of the journals. If there are several results for one attempt at a case, the last one wins, in the order of
     journals and lines.
 
     Args:
         journals: each a ``results.jsonl``, which may be compressed, or the directory that holds it.
         opened: opens a journal.
+        read_meta: reads the record of a journal's run.
 
     Raises:
         JournalError: a journal cannot be read.
@@ -70,7 +71,7 @@ def read(journals: Path | Sequence[Path], opened: Opener = journal.opened) -> Ru
             places.pop(key, None)
             if result.failures:
                 places[key] = number, place
-    metas = tuple(meta for path in paths if (meta := journal.read_meta(path.parent, faults.other)))
+    metas = tuple(meta for path in paths if (meta := read_meta(path.parent, faults.other)))
     return Run(paths, tuple(latest[key] for key in sorted(latest)), metas, faults.lines, tuple(faults.first), places)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from cts.blame import report as blame
 from cts.journal.atomic import write_text
-from cts.journal.journal import Opener, opened
+from cts.journal.journal import MetaReader, Opener, opened, read_meta
 from cts.journal.renames import renames
 from cts.journal.run_record import EVERY_CASE
 from cts.verdict.known_failures import KnownFailure
@@ -75,6 +75,7 @@ def write(
     casebook: Casebook | None = None,
     processes: int = 1,
     opened: Opener = opened,
+    read_meta: MetaReader = read_meta,
     every_case: bool | None = None,
 ) -> tuple[str, ...]:
     """Write ``summary.json``, ``junit.xml``, ``summary.md``, ``index.html``, and the pages of ``failures/`` and ``requirements/``.
@@ -86,7 +87,7 @@ def write(
             ``history.html`` is written; None for none.
         casebook: the casebook of the checkout, if the caller has it already; None to read it if a page needs it.
         processes: how many processes may make pages; more than 1 only if this one has no other threads.
-        opened: opens a journal.
+        opened, read_meta: see reports.journals.read.
         every_case: whether each case is a test of JUnit; None for what the runs were asked for.
 
     Returns:
@@ -106,7 +107,7 @@ def write(
             past = tuple(read_groups(archive, Selection(newest=HISTORY_RUNS)))
     if processes > 1 and casebook is not None:
         prepare_pages(casebook)
-    run = read(results, opened)
+    run = read(results, opened, read_meta)
     summary, about = summarise(run.results), context(run)
     title, pages = headline(summary, about), html.pages(run.results)
     parts = min(processes, (len(pages) + len(summary.requirements)) // PAGES_OF_A_PROCESS)

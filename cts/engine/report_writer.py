@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from cts.engine.keyword_expression import KeywordExpression
 
 if TYPE_CHECKING:
-    from cts.journal.journal import Opener
+    from cts.journal.journal import MetaReader, Opener
     from generators.casebook import Casebook
 
 REGISTERED = {
@@ -37,6 +37,7 @@ class ReportWriter(Protocol):
         casebook: Casebook | None = None,
         processes: int = 1,
         opened: Opener = ...,
+        read_meta: MetaReader = ...,
         every_case: bool | None = None,
     ) -> Sequence[str]: ...
 

@@ -9,14 +9,20 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from cts.journal.record import encode_object
+from cts.journal.run_record import RunRecord
+
 CASES = range(5_000, 500_000)
 """How many cases a run with such a process has: it takes two seconds of processor time to start, and holds two kilobytes of each result."""
 
 _MODULE = "cts.report_process"
 
+_SECONDS = 10.0
+"""How long a process that should end may take to remove the file that it writes."""
+
 
 class ReportsBeside:
-    """The process. It ends without a report if this one ends before it has called ``begin`` or ``write``.
+    """The process. It ends without a report if this one ends before it has called ``begin``.
 
     Args:
         directory: the report directory, with the journal.
@@ -27,43 +33,58 @@ class ReportsBeside:
     """
 
     def __init__(self, directory: Path, root: Path) -> None:
-        paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", _MODULE, directory, root],
+        self._places = directory, root
+        self._record = b""
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", _MODULE, *self._places],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=dict(os.environ, PYTHONPATH=paths),
+            env=dict(os.environ, PYTHONPATH=os.pathsep.join(path or os.getcwd() for path in sys.path)),
             # A signal from a terminal is for the run, which ends this process.
             start_new_session=True,
         )
-        self._has_begun = False
 
-    def begin(self) -> None:
-        """Have the reports written: the journal and meta.json are whole."""
-        self._has_begun = True
-        assert self._process.stdin is not None, "it has a pipe"
-        # If it has died, its exit code tells.
+    @property
+    def has_begun(self) -> bool:
+        """Whether the reports were begun."""
+        return bool(self._record)
+
+    def begin(self, record: RunRecord) -> None:
+        """Have the reports written: the journal is whole. If they were begun with another record of the run, they are begun anew.
+
+        Args:
+            record: what meta.json has when the run has ended.
+        """
+        line = encode_object(record)
+        if line == self._record:
+            return
+        # If no process runs, its exit code tells.
         with suppress(OSError):
-            self._process.stdin.write(b"\n")
+            if self._record:
+                self._end()
+                self._process = self._start()
+            self._record = line
+            assert self._process.stdin is not None, "it has a pipe"
+            self._process.stdin.write(line)
             self._process.stdin.flush()
 
     def write(self) -> bool:
-        """Wait until the reports are written, and tell whether they were."""
-        if not self._has_begun:
-            self.begin()
+        """Wait until the reports are written, and tell whether they were. They have been begun."""
         try:
             return self._process.wait() == 0
         finally:
-            self._interrupt()
+            self._end()
 
-    def end(self) -> None:
-        """End the process, whatever it does: the reports that it writes are not wanted."""
-        self._interrupt()
-        self._process.wait()
-
-    def _interrupt(self) -> None:
-        if self._process.poll() is None:
-            # To the whole group: the processes that make its pages would otherwise go on after Ctrl-C.
-            with suppress(OSError):
-                os.killpg(self._process.pid, signal.SIGTERM)
+    def _end(self) -> None:
+        """End the process, whatever it does."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if self._process.poll() is None:
+                # To the whole group: the processes that make its pages would otherwise go on after Ctrl-C.
+                with suppress(OSError):
+                    os.killpg(self._process.pid, number)
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_SECONDS)

@@ -23,6 +23,7 @@ from cts.journal.journal import RESULTS, Journal, read, read_meta, write_meta
 from cts.journal.record import encode
 from cts.journal.run_record import RunRecord, finding_of, finding_record
 from cts.printable import printable_line, printable_path
+from cts.signals import INTERRUPTED
 from cts.verdict.codes import Code
 from cts.verdict.verdict import CaseResult, Try, Verdict
 from generators.casebook.ids import family_of
@@ -97,9 +98,6 @@ class Run:
         self.reports = ""
         self._has_several = processes != 1
         self._beside: ReportsBeside | None = None
-        self._recorded: RunRecord = {}
-        self._told: RunRecord | None = None
-        self._finished = ""
         self._is_over = self._has_failed = False
 
     @property
@@ -142,12 +140,8 @@ class Run:
             here = [key for key in self._retried if key[0] in names or self.selected.home(key[0]) in names]
             self._again |= {(id_, attempt) for id_, attempt in here if attempt in left(id_)}
         if self.directory is not None and self._beside is None and self._has_several and self.total in CASES:
-            self._beside = self._start_beside(self.directory)
-
-    def _start_beside(self, directory: Path) -> ReportsBeside | None:
-        with suppress(OSError):
-            return ReportsBeside(directory, self.selected.selection.casebook.root.parent)
-        return None
+            with suppress(OSError):
+                self._beside = ReportsBeside(self.directory, self.selected.selection.casebook.root.parent)
 
     def count(self, id_: str, digest: Digest) -> bool:
         """Count a verdict, and tell whether it makes the run fail."""
@@ -161,8 +155,10 @@ class Run:
         """Take note of how long the run had judged when the last counted verdict came. If it is the last of all, begin the reports: the
         processes that judge need as long to end."""
         self.seconds = seconds
-        if self._beside is not None and self._told is None and self.is_whole and not self._retried:
-            self._attempt(self._tell)
+        beside = self._beside
+        if beside is not None and not beside.has_begun and self.is_whole and not self._retried:
+            # Only the end of the run makes meta.json say that it has finished.
+            self._attempt(lambda directory: beside.begin(self._ended(directory, whole=True)))
 
     @property
     def is_whole(self) -> bool:
@@ -238,7 +234,7 @@ class Run:
         for key, digest in self._retried.items():
             if key not in self._again:
                 self.before.add(digest)
-        self._attempt(partial(self._tell, whole=code in (PASSED, FAILED, NOTHING_TESTED)))
+        self._attempt(partial(self._end_record, whole=code in (PASSED, FAILED, NOTHING_TESTED)))
         return self._exit_code(code)
 
     def finish(self, code: int) -> int:
@@ -311,43 +307,43 @@ class Run:
         self._has_failed = True
         self.reports = (
             f"reports could not be written: {printable_line(why)}; the results are in {printable_path(directory / RESULTS)}: "
-            f"fix that, then run: cts report {printable_path(directory)}"
+            f"to write them later, run: cts report {printable_path(directory)}"
         )
 
-    def _tell(self, directory: Path, whole: bool = True) -> None:
-        """Write what is known of the run to meta.json, and have the process beside it begin the reports. If it has begun them already, and
-        they are out of date, another one does.
+    def _end_record(self, directory: Path, whole: bool) -> None:
+        """Write what is known of the run to meta.json, and have the process beside it begin the reports, again if anything has changed.
 
         Args:
             whole: whether nothing stopped the run.
         """
-        if self._told is None:
-            self._recorded = read_meta(directory)
-        now = self._ended(self._recorded, whole and self.is_whole)
-        if now == self._told:
-            return
-        if self._told is not None and self._beside is not None:
-            self._beside.end()
-            self._beside = self._start_beside(directory)
-        write_meta(directory, now)
-        self._told = now
+        ended = self._ended(directory, whole)
+        write_meta(directory, ended)
         if self._beside is not None:
-            self._beside.begin()
+            self._beside.begin(ended)
 
-    def _ended(self, recorded: RunRecord, whole: bool) -> RunRecord:
+    def _ended(self, directory: Path, whole: bool) -> RunRecord:
         """Return the record of this run, if it ended now."""
+        recorded = read_meta(directory)
         selected = max(int(recorded.get("selected") or 0), self.before.total + self.total)
         now = recorded | {"selected": selected, "seconds": self.seconds, "stopped": self._stop_line()}
         now["not_judged"] = self.not_judged()
         now["findings"] = (*recorded.get("findings", ()), *map(finding_record, self.findings))
         # A resumed run with fewer selected cases does not complete the original run.
-        if whole and self.before.total + self.tally.total >= selected:
-            now["finished"] = self._finished = self._finished or timestamp()
+        if whole and self.is_whole and self.before.total + self.tally.total >= selected:
+            now["finished"] = self._finished
         return now
 
+    @cached_property
+    def _finished(self) -> str:
+        """When the run was whole."""
+        return timestamp()
+
     def _write_reports(self, directory: Path) -> None:
-        if self._beside is None or not self._beside.write():
-            report_writer()(directory / RESULTS, directory, casebook=self.selected.selection.casebook)
+        try:
+            if self._beside is None or not self._beside.write():
+                report_writer()(directory / RESULTS, directory, casebook=self.selected.selection.casebook)
+        except KeyboardInterrupt as end:
+            raise CtsError(str(end) or INTERRUPTED) from None
         self.reports = f"reports: {printable_path(directory / 'index.html')} (also summary.json, summary.md, junit.xml, {RESULTS})"
 
 

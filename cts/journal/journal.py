@@ -445,15 +445,25 @@ def read_meta(directory: Path, wrong: Callable[[Fault], None] = _ignored) -> Run
     try:
         check_regular(path)
         with path.open("rb") as file:
-            data = file.read(MOST_BYTES)
-        return meta_of(parse(data), lambda error: wrong(Fault(path, 0, error.field, f"{error.problem}; it is left out")))
+            return meta_in(file.read(MOST_BYTES), path, wrong)
     except FileNotFoundError:
-        return {}
+        pass
     except OSError as error:
         wrong(Fault(path, 0, "", f"cannot be read: {error.strerror}"))
+    return {}
+
+
+def meta_in(data: bytes, path: Path, wrong: Callable[[Fault], None] = _ignored) -> RunRecord:
+    """Return what ``read_meta`` does for a file with these contents."""
+    try:
+        return meta_of(parse(data), lambda error: wrong(Fault(path, 0, error.field, f"{error.problem}; it is left out")))
     except (WrongField, NotJson) as error:
         wrong(Fault(path, 0, getattr(error, "field", ""), error.problem))
     return {}
+
+
+MetaReader = Callable[[Path, Callable[[Fault], None]], RunRecord]
+"""Returns what meta.json has; see read_meta."""
 
 
 _QUOTED = 300

@@ -17,6 +17,7 @@ from cts.engine.summary import Explanation, failure_text, shortened, write_summa
 from cts.engine.tally import Digest
 from cts.printable import printable_path
 from cts.run.reports import contents, ended_without_journal, put, unjudged_report
+from cts.signals import INTERRUPTED
 
 _UNEXPLAINED = "cts_unexplained"
 """Attribute of a report that is counted but not shown."""
@@ -85,7 +86,7 @@ class Overview:
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         # Ctrl-C has no message; if pytest or the suite stops the run, there is one.
-        self._run.stopped = str(excinfo.value) or "ended by SIGINT"
+        self._run.stopped = str(excinfo.value) or INTERRUPTED
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:

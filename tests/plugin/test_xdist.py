@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from cts.exit_codes import INCOMPLETE
+
 BEHAVIOURS = {"copying[number:n0]": "fail", "copying[number:n1]": "not_supported", "copying[number:n2]": "raise"}
 
 
@@ -79,9 +81,11 @@ BESIDE = (
     "run.CASES = range(8, 9)\n"
     "reports_beside._MODULE = 'with_doubles'\n"
     "class Told(run.ReportsBeside):\n"
-    "    def begin(self):\n"
-    "        print('reports begin')\n"
-    "        super().begin()\n"
+    "    def begin(self, record):\n"
+    "        before = self._record\n"
+    "        super().begin(record)\n"
+    "        if self._record != before:\n"
+    "            print('reports begin')\n"
     "    def write(self):\n"
     "        found = super().write()\n"
     "        print('beside:', found)\n"
@@ -124,14 +128,25 @@ def test_the_reports_are_written_although_the_process_beside_the_run_has_died(ch
     assert (checkout.root / "with" / "summary.json").is_file()
 
 
+RECORDED = (
+    "import json\n"
+    "def pytest_testnodedown():\n"
+    "    with open('with/meta.json') as file:\n"
+    "        print('ended:', json.load(file).get('finished'))\n"
+)
+
+
 def test_the_reports_of_a_large_run_begin_before_its_last_worker_ends(checkout):
-    checkout.add_plugin("beside", f"{BESIDE}def pytest_testnodedown():\n    print('a worker ended')\n")
+    checkout.add_plugin("beside", BESIDE + RECORDED)
     (checkout.root / "with_doubles.py").write_text(WITH_DOUBLES, encoding="utf-8")
     done = checkout.run("cts", "-n", "2", "-s", "--report-dir", "with")
-    lines = [line for line in done.stdout.splitlines() if line in ("reports begin", "a worker ended")]
-    assert sorted(lines) == ["a worker ended", "a worker ended", "reports begin"], done.stdout
-    assert lines[-1] == "a worker ended", done.stdout
-    assert json.loads((checkout.root / "with" / "summary.json").read_text(encoding="utf-8"))["context"]["finished"]
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("reports begin", "ended:"))]
+    # If the process that hands out the cases is killed meanwhile, the record does not say that the run has finished.
+    assert sorted(lines) == ["ended: None", "ended: None", "reports begin"], done.stdout
+    assert lines[-1] == "ended: None", done.stdout
+    for name, part in (("summary.json", "context"), ("meta.json", None)):
+        document = json.loads((checkout.root / "with" / name).read_text(encoding="utf-8"))
+        assert (document[part] if part else document)["finished"]
 
 
 def test_the_reports_have_what_is_found_when_the_workers_end(checkout):
@@ -142,6 +157,20 @@ def test_the_reports_have_what_is_found_when_the_workers_end(checkout):
     assert "beside: True" in done.stdout, done.stdout
     summary = json.loads((checkout.root / "with" / "summary.json").read_text(encoding="utf-8"))
     assert summary["context"]["findings"] == ["close: it broke"] * 2
+
+
+INTERRUPTED = (
+    "import os, signal\nfrom cts.engine import run\nrun.report_writer = lambda: lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
+)
+
+
+def test_ctrl_c_while_the_reports_are_written_leaves_the_journal_and_says_how_to_write_them(checkout):
+    checkout.add_plugin("interrupted", INTERRUPTED)
+    done = checkout.run("cts", "--report-dir", "out")
+    assert done.returncode == INCOMPLETE, done.stdout
+    assert "reports could not be written: ended by SIGINT; " in done.stdout
+    assert "Traceback" not in done.stdout
+    assert len(checkout.results()) == 8
 
 
 IMPORTED = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from unittest.mock import Mock
@@ -12,7 +13,7 @@ import pytest
 from cts.engine import reports_beside
 from cts.engine.reports_beside import ReportsBeside
 from cts.journal.growing import growing
-from cts.journal.journal import JournalError, opened, read_with_places
+from cts.journal.journal import JournalError, opened, read_meta, read_with_places
 from reports import write
 from tests.suite import REPOSITORY
 
@@ -85,17 +86,19 @@ def test_the_process_beside_a_run_writes_the_reports_of_its_whole_journal(journa
     process = ReportsBeside(beside, REPOSITORY)
     with path.open("ab") as file:
         file.write(data[1000:])
-    (beside / "meta.json").write_bytes(journal.with_name("meta.json").read_bytes())
+    process.begin(read_meta(journal.parent))
     assert process.write()
     after.mkdir()
     for name in ("results.jsonl", "meta.json"):
-        (after / name).write_bytes((beside / name).read_bytes())
+        (after / name).write_bytes(journal.with_name(name).read_bytes())
     write(after / "results.jsonl", after)
+    (after / "meta.json").unlink()
     assert contents(beside) == contents(after)
 
 
 def test_a_process_beside_a_run_that_cannot_write_says_so(tmp_path):
     process = ReportsBeside(tmp_path / "nowhere", REPOSITORY)
+    process.begin({})
     assert not process.write()
 
 
@@ -121,3 +124,20 @@ def test_ctrl_c_ends_the_processes_that_make_pages(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             process.write()
         assert file.read() == ""
+
+
+def test_a_process_that_does_not_end_is_killed(tmp_path, monkeypatch):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    stays = f"import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nopen({str(pipe)!r}, 'w').close()\ntime.sleep(60)\n"
+    (tmp_path / "staying.py").write_text(stays, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(reports_beside, "_MODULE", "staying")
+    monkeypatch.setattr(reports_beside, "_SECONDS", 0.1)
+    process = ReportsBeside(tmp_path, REPOSITORY)
+    first = process._process
+    process.begin({"seconds": 1.0})
+    pipe.open().close()
+    process.begin({"seconds": 2.0})
+    assert first.returncode == -signal.SIGKILL
+    process._end()

@@ -53,10 +53,19 @@ def scalar_bits(component: ComponentType) -> int:
 
 def scalar(component: ComponentType, rng: np.random.Generator) -> int:
     """Draw a scalar for OpMatrixTimesScalar, as bits: full-width, and neither even nor close to a power of two."""
-    if component.is_float:
-        value = _values(scalar_bits(component), np.array([1]), rng).astype(component.dtype)
-        return int(value.view(component.bits_dtype)[0])
-    return int(rng.integers(1 << (component.bits - 1), 1 << component.bits, dtype=np.uint64)) | 1
+    return int(scalars(component, 1, rng).view(component.bits_dtype)[0])
+
+
+def scalars(component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw as many such scalars, of the component's dtype, as by so many calls of ``scalar``."""
+    if not component.is_float:
+        odd = rng.integers(1 << (component.bits - 1), 1 << component.bits, count, dtype=np.uint64) | np.uint64(1)
+        return odd.astype(component.bits_dtype).view(component.dtype)
+    bits = scalar_bits(component)
+    # The magnitude and the sign of each, in turn.
+    drawn = rng.integers((1 << (bits - 2), 0), (1 << (bits - 1), 2), (count, 2))
+    values = np.ldexp((drawn[:, 0] * 2 + 1) * (drawn[:, 1] * 2 - 1), 2 - bits)
+    return np.asarray(values.astype(component.dtype))
 
 
 def _exact(component: ComponentType, operation: str, shape: Shape, rng: np.random.Generator) -> Pair:

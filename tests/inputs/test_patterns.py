@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from generators.inputs import elementwise
 from generators.inputs.patterns import extreme_bits, finite_bits, index_coded, random_bits
 from generators.types import COMPONENT_TYPES, ComponentType
 
@@ -60,3 +61,11 @@ def test_finite_bits_leave_out_minus_zero_and_what_is_not_finite():
     assert len(finite_bits(COMPONENT_TYPES["e4m3"])) == 256 - 2 - 1
     assert len(finite_bits(COMPONENT_TYPES["e5m2"])) == 256 - 8 - 1
     assert len(finite_bits(COMPONENT_TYPES["u8"])) == 256
+
+
+@pytest.mark.parametrize("component", COMPONENTS, ids=str)
+def test_scalars_are_drawn_alike_one_by_one_and_together(component):
+    one, all_ = (np.random.default_rng(3) for _ in range(2))
+    together = elementwise.scalars(component, 20, all_).view(component.bits_dtype).tolist()
+    assert [elementwise.scalar(component, one) for _ in range(20)] == together
+    assert one.bit_generator.state == all_.bit_generator.state

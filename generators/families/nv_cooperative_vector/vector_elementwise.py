@@ -179,8 +179,7 @@ def _drawn(parameters: Parameters, pattern: str, shape: tuple[int, int], rng: np
     by = "negate" if operation == "invert" else operation
     left, right = (inputs.floats if component.is_float else inputs.integers)(component, by, pattern, shape, rng)
     if operation == "times_scalar":
-        scalars = [inputs.scalar(component, rng) for _ in range(math.prod(shape))]
-        right = np.array(scalars, component.bits_dtype).view(component.dtype).reshape(shape)
+        right = inputs.scalars(component, math.prod(shape), rng).reshape(shape)
     return left, right
 
 

@@ -306,8 +306,8 @@ class Run:
             return
         self._has_failed = True
         self.reports = (
-            f"reports could not be written: {printable_line(why)}; the results are in {printable_path(directory / RESULTS)}: "
-            f"to write them later, run: cts report {printable_path(directory)}"
+            f"reports could not be written: {printable_line(why)}; the results are in {printable_path(directory / RESULTS)}; "
+            f"to write the reports later, run: cts report {printable_path(directory)}"
         )
 
     def _end_record(self, directory: Path, whole: bool) -> None:

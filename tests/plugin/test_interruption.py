@@ -171,7 +171,7 @@ def test_a_run_whose_reports_cannot_be_written_does_not_succeed(checkout):
     done = checkout.run("cts", "--report-dir", "out")
     assert done.returncode == 2, done.stdout
     assert "reports could not be written: " in done.stdout
-    assert "then run: cts report " in done.stdout
+    assert "; to write the reports later, run: cts report " in done.stdout
     assert set(checkout.results().values()) == {"pass"}
     assert checkout.run("cts", "--report-dir", "out", "--resume", behaviours={"*": "fail"}).returncode == 2
     (checkout.root / "fails" / "index.html").mkdir(parents=True)

@@ -62,7 +62,7 @@ def load() -> None:
     """Load the casebook, the modules of a run, and the templates of its reports."""
     load_families(casebook_of(ROOT))
     compile_templates()
-    for name in ("cts.run.judging", "cts.run.overview", "cts.run.main_process"):
+    for name in ("cts.run.judging", "cts.run.overview", "cts.run.main_process", "pdb"):
         importlib.import_module(name)
 
 

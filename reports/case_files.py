@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from cts.checkout import find_root
-from generators.casebook import Casebook, load_casebook
-from generators.document import read_document
+from generators.casebook import Casebook, load_families, open_casebook
 from generators.errors import CtsError
 
 
@@ -27,17 +25,21 @@ def family_files(cases: Path) -> Mapping[str, Path]:
 
 
 @cache
+def opened_casebook(cases: Path) -> Casebook | None:
+    """Return the casebook of the folder ``cases``, whose families are not loaded; None if it cannot be read."""
+    try:
+        return open_casebook(cases)
+    except CtsError:
+        return None
+
+
+@cache
 def readable_casebook(cases: Path) -> Casebook | None:
     """Return the casebook of the folder ``cases``; None if it cannot be read."""
+    casebook = opened_casebook(cases)
     try:
-        return load_casebook(cases)
+        if casebook is not None:
+            load_families(casebook)
     except CtsError:
         return None
-
-
-def document(path: Path) -> Any:
-    """Return the content of a YAML file; None if it cannot be read."""
-    try:
-        return read_document(path).data()
-    except CtsError:
-        return None
+    return casebook

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from reports.case_files import document
+from generators.casebook import Casebook
 
 
 @dataclass(frozen=True)
@@ -29,33 +27,11 @@ class RequirementText:
     note: str = ""
 
 
-def requirement_texts(cases: Path) -> Mapping[str, RequirementText]:
-    """Return id -> text, from ``cases/requirements/*.yaml`` and ``cases/positions.yaml``. A report works without them, so unreadable texts
-    are left out."""
-    texts = {}
-    for path in sorted((cases / "requirements").glob("*.yaml")):
-        content = document(path)
-        specification = str(content.get("specification") or "") if isinstance(content, Mapping) else ""
-        for id_, entry in _entries(content):
-            kinds = entry.get("test")
-            texts[id_] = RequirementText(
-                str(entry.get("text") or ""),
-                str(entry.get("place") or ""),
-                specification,
-                tuple(map(str, kinds)) if isinstance(kinds, list) else (),
-                str(entry.get("note") or ""),
-            )
-    for id_, entry in _entries(document(cases / "positions.yaml")):
-        question, position, because = (str(entry.get(key) or "") for key in ("question", "position", "because"))
-        between = "" if question.endswith("?") else ":"
-        texts[id_] = RequirementText(f"{question}{between} {position}, because {because}", "")
-    return texts
-
-
-def _entries(document: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the requirements of a file: a mapping id -> entry, or a list of entries with an ``id``."""
-    requirements = document.get("requirements", document) if isinstance(document, Mapping) else document
-    if isinstance(requirements, Mapping):
-        yield from ((str(id_), entry) for id_, entry in requirements.items() if isinstance(entry, Mapping))
-    elif isinstance(requirements, list):
-        yield from ((str(entry["id"]), entry) for entry in requirements if isinstance(entry, Mapping) and "id" in entry)
+def requirement_texts(casebook: Casebook | None) -> Mapping[str, RequirementText]:
+    """Return id -> text of the requirements and positions of a casebook; none without a casebook."""
+    if casebook is None:
+        return {}
+    requirements = {
+        one.id: RequirementText(one.text, one.place, one.specification, one.kinds, one.note) for one in casebook.requirements.values()
+    }
+    return requirements | {one.id: RequirementText(one.words, "") for one in casebook.positions.values()}

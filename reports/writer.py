@@ -21,7 +21,7 @@ from cts.verdict.verdict import CaseResult
 from generators.casebook import Casebook
 from generators.errors import CtsError
 from reports import html
-from reports.case_files import case_folder, family_files, readable_casebook
+from reports.case_files import case_folder, family_files, opened_casebook, readable_casebook
 from reports.case_page import CasePage, turns
 from reports.case_sources import case_source
 from reports.case_walk import first_walk
@@ -100,7 +100,7 @@ def write(
     """
     # First what needs no results: while the journal grows, there is time.
     cases = case_folder() if casebook is None else casebook.root
-    texts, files = requirement_texts(cases), family_files(cases)
+    texts, files = requirement_texts(casebook or opened_casebook(cases)), family_files(cases)
     past: tuple[Group, ...] = ()
     if history is not None:
         with opened_source(history, renames(cases.parent)) as archive:

@@ -1,8 +1,10 @@
-"""A process that has loaded what every worker needs, and forks the workers of pytest-xdist: ``python -m cts.run.fork_server FD ROOT N``.
+"""A process that has loaded what every worker needs, and forks the workers of pytest-xdist:
 
-It has one thread, so a fork copies nothing half done. It listens on the socket FD, loads the cases below ROOT, and ends when its input
-ends: when the process that started it is gone. It forks N workers before they are asked for, and starts the processes of their devices
-before it loads the cases.
+    python -m cts.run.fork_server FD ROOT N [CASE-LIST]
+
+It has one thread, so a fork copies nothing half done. It listens on the socket FD, loads the cases below ROOT, or the families of those in
+CASE-LIST, and ends when its input ends: when the process that started it is gone. It forks N workers before they are asked for, and starts
+the processes of their devices before it loads the cases.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ def main() -> None:
     for number in handlers:
         signal.signal(number, signal.SIG_IGN)
     children = _start_children(int(sys.argv[3]), listener)
-    _load(Path(sys.argv[2]))
+    _load(Path(sys.argv[2]), *map(Path, sys.argv[4:]))
     # Nobody waits for the workers.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     early: list[socket.socket] = []
@@ -109,16 +111,23 @@ def _is_handed(connection: socket.socket, streams: list[int], early: list[socket
     return False
 
 
-def _load(root: Path) -> None:
+def _load(root: Path, listed: Path | None = None) -> None:
     """Load what every worker needs. A worker reports what is wrong with the cases, so nothing is said here."""
     with all_kept():
         for name in _LOADED:
             import_module(name)
+        from cts.engine.case_list import read_case_list
         from cts.engine.setup import casebook_of
         from generators.casebook import load_families
+        from generators.casebook.ids import family_of
 
         with suppress(CtsError):
-            load_families(casebook_of(root))
+            casebook = casebook_of(root)
+            if listed is None:
+                load_families(casebook)
+            else:
+                for name in dict.fromkeys(map(family_of, read_case_list(listed))):
+                    casebook.family(name)
         _execnet()
     gc.collect()
     gc.freeze()

@@ -27,9 +27,12 @@ class Forking:
     Args:
         root: the root of the checkout.
         early: how many workers will surely hold a Vulkan device in a child process: it is started before they are asked for.
+        listed: a list of the cases to judge; None if there may be others.
     """
 
-    def __init__(self, root: Path, early: int = 0) -> None:
+    def __init__(self, root: Path, early: int = 0, listed: Path | None = None) -> None:
+        # A pipe can be read only once.
+        lists = [os.fspath(listed)] if listed is not None and listed.is_file() else []
         # Loading takes as long as the rest of the start, and needs nothing of it.
         with socket.socket(socket.AF_UNIX) as listener:
             # The kernel chooses the address.
@@ -38,7 +41,7 @@ class Forking:
             self._name = listener.getsockname()[1:].decode("ascii")
             number = listener.fileno()
             self._server = subprocess.Popen(
-                [sys.executable, "-P", "-m", "cts.run.fork_server", str(number), os.fspath(root), str(early)],
+                [sys.executable, "-P", "-m", "cts.run.fork_server", str(number), os.fspath(root), str(early), *lists],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -176,7 +176,8 @@ def _configure(config: pytest.Config) -> None:
         _leave_out_hypothesis(config)
     if _controls(config) and can_fork():
         with suppress(OSError):
-            config.pluginmanager.register(Forking(root, _early(config, options)), "cts-forking")
+            listed = directory / options["case_list"] if options["case_list"] else None
+            config.pluginmanager.register(Forking(root, _early(config, options), listed), "cts-forking")
     with all_kept():
         _start(config, request, options)
 

@@ -37,6 +37,12 @@ Version = tuple[int, ...]
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _VERSION = re.compile(r"\d+(\.\d+)*")
+_WILDCARD = re.compile(r"[*?[]")
+
+
+def _matches(label: str, patterns: Sequence[str]) -> bool:
+    # Most patterns are labels, and fnmatch would compile each of them.
+    return label in patterns or any(fnmatchcase(label, pattern) for pattern in patterns if _WILDCARD.search(pattern))
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class Selector:
         if case.family != self.family:
             return False
         labels = case.named
-        return all(name in labels and any(fnmatchcase(labels[name], pattern) for pattern in patterns) for name, patterns in self.when)
+        return all(name in labels and _matches(labels[name], patterns) for name, patterns in self.when)
 
 
 @dataclass(frozen=True)
@@ -494,7 +500,7 @@ def _conditions(element: Element, casebook: Casebook, name: str) -> Iterator[tup
             raise labels.error(f"family '{name}' has no parameter '{parameter}'; expected one of {', '.join(parameters)}")
         patterns = tuple(one.label() for one in labels.items("labels")) if labels.is_sequence else (labels.label(),)
         for pattern in patterns:
-            if not any(fnmatchcase(label, pattern) for label in parameters[parameter].labels):
+            if not any(_matches(label, (pattern,)) for label in parameters[parameter].labels):
                 raise labels.error(
                     f"parameter '{parameter}' has no label '{pattern}'; expected one of {', '.join(parameters[parameter].labels)}"
                 )

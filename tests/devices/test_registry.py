@@ -10,14 +10,16 @@ import pytest
 from cts.devices.vulkan.registry import (
     FILE,
     STRUCTURES,
+    TYPES,
     NotInRegistry,
     NotTranslated,
     Registry,
     packaged,
     supplement_of,
     text_of,
+    types_of,
 )
-from cts.devices.vulkan.supplement import STRUCTURE_TYPES, supplement
+from cts.devices.vulkan.supplement import DECLARATIONS, STRUCTURE_TYPES, supplement
 
 SMALL = """
 <registry>
@@ -105,6 +107,10 @@ def test_an_array_is_refused_and_not_declared_as_one_element(small):
 def test_the_file_has_every_structure_that_is_asked_for():
     assert set(STRUCTURE_TYPES) == set(STRUCTURES)
     assert all(supplement().sizeof(name) for name in STRUCTURES)
+
+
+def test_the_types_are_those_of_the_declarations():
+    assert TYPES.read_text(encoding="utf-8") == types_of(DECLARATIONS), "run python -m cts.devices.vulkan.registry"
 
 
 @pytest.mark.skipif(importlib.util.find_spec("vulkan_object") is None, reason="vulkan-object, which has the registry, is not installed")

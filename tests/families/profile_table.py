@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from cts.defects.known import known_defects
-from cts.devices.requirements import missing_for
+from cts.devices.spec import DeviceSpec
 from cts.diagnosis.shown import prepared
 from cts.embedded.device import EmbeddedDevice
 from cts.embedded.profile import load_profile
-from cts.kinds.kernel import pinned_missing
+from cts.kinds.foretelling import Foreteller
 from cts.kinds.pinned_needs import pinned_needs
 from generators.casebook import Case, Tier, build, expand
 from tests.families.blind_spots import is_shown
@@ -101,7 +101,7 @@ def search(of: Search) -> Table:
 
 def _drawn(of: Search) -> Iterator[tuple[Case, list[str]]]:
     """Yield the cases of a table, in any order, with the profiles for which each counts."""
-    devices = {profile: EmbeddedDevice(load_profile(profile)) for profile in of.profiles}
+    devices = {profile: _Supporting(EmbeddedDevice(load_profile(profile))) for profile in of.profiles}
     drawn: dict[Case, list[str]] = {}
     for name in of.families:
         cases = expand(casebook().family(name), of.tier)
@@ -111,21 +111,28 @@ def _drawn(of: Search) -> Iterator[tuple[Case, list[str]]]:
             drawn.update((case, []) for case in order)
             continue
         for profile, device in devices.items():
-            for case in islice((case for case in order if _is_supported(case, device)), of.sample):
+            for case in islice(filter(device.supports, order), of.sample):
                 drawn.setdefault(case, []).append(profile)
     # Cases of a family show the same kinds, and a kind that few show is found sooner in any order.
     order = random.Random(of.seed).sample(list(drawn), len(drawn))
     for case in islice(order, of.share[0], None, of.share[1]):
-        profiles = drawn[case] or [profile for profile, device in devices.items() if _is_supported(case, device)]
+        profiles = drawn[case] or [profile for profile, device in devices.items() if device.supports(case)]
         if profiles:
             yield case, profiles
 
 
-def _is_supported(case: Case, device: EmbeddedDevice) -> bool:
-    """Return whether a device supports a case. A case whose needs depend on the device has none pinned."""
-    if pinned_needs(case) is None:
-        return is_supported(device, build(case).program)
-    return not pinned_missing(case, lambda needs: missing_for(needs, device.description))
+class _Supporting:
+    """Tells which cases a device supports."""
+
+    def __init__(self, device: EmbeddedDevice) -> None:
+        self._device = device
+        self._foreteller = Foreteller(DeviceSpec("embedded", device.description.name), device.description, "spirv")
+
+    def supports(self, case: Case) -> bool:
+        """Return whether the device supports a case. A case whose needs depend on the device has none pinned."""
+        if pinned_needs(case) is None:
+            return is_supported(self._device, build(case).program)
+        return self._foreteller.missing(case) is None
 
 
 def summed(tables: Iterable[Table]) -> dict[str, dict[str, Shown]]:

@@ -6,12 +6,12 @@ import argparse
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.hostile_driver.building import build, obstacle
+from tests.hostile_driver.forks import Task, load, load_reports, side_by_side
 from tests.hostile_driver.running import execute, undisturbed
-from tests.hostile_driver.scenario import Run, read_table
+from tests.hostile_driver.scenario import Run, case_ids, read_table
 from tests.hostile_driver.verification import complaints, records_of
 
 
@@ -48,23 +48,29 @@ def _right(run: Run, wrong: dict[str, list[str]]) -> int:
 
 
 def _judge(runs: list[Run], folder: Path, jobs: int) -> dict[str, dict[str, list[str]]]:
+    """Return what is wrong with each run, in their order.
+
+    Raises:
+        RuntimeError: without faults, not every case passes.
+    """
     layer, first = folder / "layer", folder / "undisturbed"
     layer.mkdir()
-    first.mkdir()
     build(layer)
-    usual = records_of(undisturbed(first, layer))
+    load()
+    seen = undisturbed(first, layer)
+    usual = records_of(seen)
+    if seen.exit or {family: record["verdict"] for family, record in usual.items()} != dict.fromkeys(case_ids(), "pass"):
+        raise RuntimeError(seen.output.decode(errors="replace"))
+    load_reports(first / "report")
 
-    def judged(numbered: tuple[int, Run]) -> dict[str, list[str]]:
-        number, run = numbered
-        place = folder / str(number)
-        place.mkdir()
-        seen, resumed = execute(run, place, layer)
+    def judged(number: int, run: Run) -> Task[tuple[str, dict[str, list[str]]]]:
+        seen, resumed = yield from execute(run, folder / str(number), layer)
         wrong = complaints(run, seen, resumed, usual)
         print(f"{run.name}: {_right(run, wrong)} of {len(run.scenarios)} right, {seen.seconds:.1f} s", file=sys.stderr, flush=True)
-        return wrong
+        return run.name, wrong
 
-    with ThreadPoolExecutor(jobs) as pool:
-        return dict(zip((run.name for run in runs), pool.map(judged, enumerate(runs)), strict=True))
+    found = dict(side_by_side((judged(number, run) for number, run in enumerate(runs)), jobs))
+    return {run.name: found[run.name] for run in runs}
 
 
 if __name__ == "__main__":

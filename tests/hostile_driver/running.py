@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.hostile_driver.building import LAYER
-from tests.hostile_driver.scenario import FOLDER, Run, case_ids
+from tests.hostile_driver.forks import Fork, Task, begun, ended
+from tests.hostile_driver.scenario import Run, case_ids
 from tests.hostile_driver.shaders import filled
 from tests.lavapipe import manifest
 
-ROOT = FOLDER.parents[1]
 _STATE = "HOSTILE_STATE"
 _LIMITS = ("--step-timeout", "2", "--open-timeout", "2", "--open-attempts", "2", "--open-pause", "0.05")
 
@@ -79,55 +77,44 @@ def _two_drivers(folder: Path) -> str:
     return os.pathsep.join(map(str, copies))
 
 
-def command(run: Run, report: Path, cases: Path) -> list[str]:
-    """Return the command line of a run that judges the cases in the file ``cases``."""
-    options = ["--case-list", str(cases), "--report-dir", str(report), *_LIMITS, *run.options]
+def begin(run: Run, folder: Path, layer: Path, faults: Sequence[str], cases: Sequence[str], more: Sequence[str] = ()) -> Fork:
+    """Begin a run whose report directory is ``report`` in its folder.
+
+    Args:
+        folder: a folder for this run.
+        layer: the folder where ``build`` put the layer.
+        cases: the ids of the cases to judge.
+        more: further options of the command line.
+    """
+    listed = folder / "cases.txt"
+    listed.write_text("\n".join(cases) + "\n", encoding="utf-8")
+    options = ["--case-list", str(listed), "--report-dir", str(folder / "report"), *_LIMITS, *run.options, *more]
     options += ["--device", run.device] if run.device else []
-    return [sys.executable, "-m", "pytest", "cts", "-q", "-p", "no:cacheprovider", *options]
+    return begun(["cts", "-q", "-p", "no:cacheprovider", *options], environment(run, folder, layer, faults), folder, run.seconds)
 
 
-def _survivors(folder: Path) -> list[tuple[int, str]]:
-    """Return the processes that were started with the state of this run."""
-    mark = f"{_STATE}={folder}".encode()
+def _survivors(one: Fork) -> list[tuple[int, str]]:
+    """Return the processes of a run that has ended: those of its session, and those that were started with its state."""
+    mark = f"{_STATE}={one.folder}".encode()
     found = []
     for entry in Path("/proc").iterdir():
         with suppress(OSError):
-            if entry.name.isdecimal() and mark in (entry / "environ").read_bytes().split(b"\0"):
+            if not entry.name.isdecimal():
+                continue
+            if os.getsid(int(entry.name)) == one.pid or mark in (entry / "environ").read_bytes().split(b"\0"):
                 words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                 if words:
                     found.append((int(entry.name), words))
     return found
 
 
-def _settled(folder: Path) -> list[tuple[int, str]]:
-    """Return the processes that still exist after giving the others time to end."""
+def _settled(one: Fork) -> list[tuple[int, str]]:
+    """Return the processes of a run that still exist after giving the others time to end."""
     for _ in range(20):
-        if not (left := _survivors(folder)):
+        if not (left := _survivors(one)):
             break
         time.sleep(0.05)
     return left
-
-
-def _execute(command: list[str], environment: dict[str, str], folder: Path, seconds: float) -> tuple[int | None, bytes]:
-    path = folder / "output"
-    with path.open("wb") as output:
-        process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            status: int | None = process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            status = None
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    with path.open("rb") as output:
-        return status, output.read(1 << 22)
 
 
 def _json(line: bytes) -> dict[str, Any] | None:
@@ -144,53 +131,53 @@ def _results(journal: bytes) -> tuple[dict[str, Any] | None, ...]:
     return tuple(line for line in lines if line is None or "id" in line)
 
 
-def observed(folder: Path, report: Path, faults: int, ended: tuple[int | None, bytes], began: float) -> Observed:
-    """Return the results of a run that has ended, and end the processes that it left.
+def observed(one: Fork, faults: int = 0) -> Observed:
+    """Return the results of a run, and end the processes that it left. Waits until it has ended or is overdue.
 
     Args:
         faults: the number of its faults.
-        ended: its exit code and output.
-        began: when it began, by time.monotonic.
     """
-    seconds = time.monotonic() - began
-    left = _settled(folder)
+    status, output = ended(one)
+    seconds = time.monotonic() - one.began
+    left = _settled(one)
     for number, _ in left:
         with suppress(ProcessLookupError):
             os.kill(number, signal.SIGKILL)
+    report = one.folder / "report"
     journal, meta = report / "results.jsonl", report / "meta.json"
     return Observed(
-        *ended,
+        status,
+        output,
         lines=_results(journal.read_bytes()) if journal.exists() else (),
         meta=(_json(meta.read_bytes()) or {}) if meta.exists() else {},
         reports={path.name: path.read_bytes() for path in sorted(report.glob("*")) if path.is_file()},
-        struck=tuple((folder / f"struck-{index}").exists() for index in range(faults)),
+        struck=tuple((one.folder / f"struck-{index}").exists() for index in range(faults)),
         left=tuple(words for _, words in left),
         seconds=seconds,
     )
 
 
-def execute(run: Run, folder: Path, layer: Path) -> tuple[Observed, Observed | None]:
-    """Return the results of a run, and of its resumption if the table asks for one.
+def execute(run: Run, folder: Path, layer: Path) -> Task[tuple[Observed, Observed | None]]:
+    """Run the suite with the faults of a run, and again if the table asks for its resumption; return the results of both.
 
     Args:
-        folder: an empty folder for this run.
+        folder: a folder for this run; it is made.
         layer: the folder where ``build`` put the layer.
     """
+    folder.mkdir()
     faults = [fault for scenario in run.scenarios for fault in filled(scenario)]
-    first = _once(run, folder, layer, faults, ())
-    return first, _once(run, folder, layer, [], ("--resume",)) if run.resumed else None
-
-
-def _once(run: Run, folder: Path, layer: Path, faults: list[str], more: tuple[str, ...]) -> Observed:
-    cases, report = folder / "cases.txt", folder / "report"
-    cases.write_text("\n".join(case_ids(run.cases).values()) + "\n", encoding="utf-8")
-    line = [*command(run, report, cases), *more]
-    began = time.monotonic()
-    ended = _execute(line, environment(run, folder, layer, faults), folder, run.seconds)
-    return observed(folder, report, len(faults), ended, began)
+    cases = tuple(case_ids(run.cases).values())
+    yield (one := begin(run, folder, layer, faults, cases))
+    first = observed(one, len(faults))
+    if not run.resumed:
+        return first, None
+    yield (one := begin(run, folder, layer, (), cases, ("--resume",)))
+    return first, observed(one)
 
 
 def undisturbed(folder: Path, layer: Path) -> Observed:
-    """Return the results of a run without faults."""
+    """Return the results of a run without faults, in a folder that is made."""
+    folder.mkdir()
     # This run compiles every shader, because the cache is still empty.
-    return _once(Run("no faults", (), exit=0, seconds=300.0), folder, layer, [], ())
+    run = Run("no faults", (), exit=0, seconds=300.0)
+    return observed(begin(run, folder, layer, (), tuple(case_ids().values())))

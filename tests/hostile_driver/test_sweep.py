@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.hostile_driver.building import obstacle
-from tests.hostile_driver.running import ROOT, Observed
+from tests.hostile_driver.forks import JOBS, ROOT
+from tests.hostile_driver.running import Observed
 from tests.hostile_driver.sweep.invariants import Clean, judge
 from tests.hostile_driver.sweep.plan import LATE, NOTHING, Call, Fault, read_trace, sampled
 from tests.hostile_driver.sweep.running import Outcome
@@ -20,7 +21,7 @@ SAMPLE, SEED = 40, 29
 
 @pytest.mark.skipif(bool(obstacle()), reason=f"this machine lacks what the hostile driver needs: {obstacle()}")
 def test_any_fault_of_any_call_keeps_the_invariants() -> None:
-    command = [sys.executable, "-m", "tests.hostile_driver.sweep", "--sample", str(SAMPLE), "--seed", str(SEED)]
+    command = [sys.executable, "-m", "tests.hostile_driver.sweep", "--sample", str(SAMPLE), "--seed", str(SEED), "--jobs", str(JOBS)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     assert done.returncode == 0, done.stdout
 

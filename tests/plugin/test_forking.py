@@ -29,6 +29,12 @@ class Spec:
         self.__dict__.update({"popen": True, "python": None, "chdir": None, "via": None, "env": {}, **attributes})
 
 
+FAMILIES = (
+    "import sys; from pathlib import Path; from cts.engine.setup import casebook_of as of; "
+    f"print(*vars(of(Path({str(REPOSITORY)!r})).families)['_loaded'], flush=True); sys.stdin.readline()"
+)
+"""Prints which families the worker has."""
+
 TELLS = "import sys; from cts.devices.early_child import early_child as e; print(int(e({}) is not None), flush=True); sys.stdin.readline()"
 
 
@@ -67,6 +73,23 @@ def test_a_worker_is_a_fork_that_has_loaded_the_suite(server):
         one.communicate("\n")
         other.communicate("\n")
     assert (one.returncode, other.returncode) == (0, 0)
+
+
+def test_a_server_loads_only_the_families_of_a_case_list(tmp_path):
+    listed = tmp_path / "cases.txt"
+    listed.write_text("reduce[x]\ncases/khr_cooperative_matrix/muladd.yaml::muladd[y]\nreduce[z]\n", encoding="utf-8")
+    server = Forking(REPOSITORY, listed=listed)
+    with client(name_of(server), FAMILIES) as worker:
+        assert worker.communicate("\n")[0].split() == ["reduce", "muladd"]
+    server.pytest_unconfigure()
+
+
+def test_a_list_in_a_pipe_is_left_to_the_run(tmp_path):
+    os.mkfifo(tmp_path / "cases.txt")
+    server = Forking(REPOSITORY, listed=tmp_path / "cases.txt")
+    with client(name_of(server)) as worker:
+        assert worker.communicate("\n")[0]
+    server.pytest_unconfigure()
 
 
 def test_a_worker_that_waited_has_the_process_of_its_device_and_the_next_one_has_none(early_server):

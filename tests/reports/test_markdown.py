@@ -11,7 +11,7 @@ from reports.causes import causes
 from reports.context import context, headline
 from reports.markdown import markdown
 from reports.requirement_texts import requirement_texts
-from tests.suite import REPOSITORY
+from tests.suite import casebook
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_the_defects_that_explain_failing_cases_are_counted(text_of, journal):
 def test_a_cause_has_its_codes_its_defects_and_the_places_of_its_requirements(text_of, example, tmp_path):
     record = example.record("muladd[1]", "fail", code="fail.value", requirements=["KHR-MAD-15"])
     example.fail(record, example.failure(8, 8, lambda row, column: row == 3) | {"matches": [{"id": "multiply_add.c_dropped", "text": "C"}]})
-    texts = requirement_texts(REPOSITORY / "cases")
+    texts = requirement_texts(casebook())
     text = text_of(example.write_journal(tmp_path, [record]), texts=texts)
     assert "<code>fail.value</code>, <code>multiply\\_add.c\\_dropped</code>" in text
     assert "[`KHR-MAD-15`](https://github.khronos.org/SPIRV-Registry/" in text

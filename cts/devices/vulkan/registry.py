@@ -2,12 +2,14 @@
 
     python -m cts.devices.vulkan.registry [vk.xml]
 
-The default file is the one in the package ``vulkan-object``. Runs need neither: they read ``supplement.json``.
+The default file is the one in the package ``vulkan-object``. Runs need neither: they read ``supplement.json``, and the types of its
+declarations from ``supplement_types.py``. Each process that opens a device would need 50 ms to parse the declarations.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import re
 import sys
@@ -19,6 +21,7 @@ from typing import Any
 from generators.errors import CtsError
 
 FILE = Path(__file__).with_name("supplement.json")
+TYPES = Path(__file__).with_name("supplement_types.py")
 
 STRUCTURES = (
     "VkPhysicalDeviceCooperativeMatrix2FeaturesNV",
@@ -233,6 +236,18 @@ def text_of(root: ET.Element) -> str:
     return json.dumps(supplement_of(Registry(root)), indent=1) + "\n"
 
 
+def types_of(declarations: str) -> str:
+    """Return the Python module that has the types of C declarations."""
+    import cffi
+    from cffi.recompiler import make_py_source
+
+    ffi, written = cffi.FFI(), io.StringIO()
+    ffi.cdef(declarations)
+    make_py_source(ffi, TYPES.stem, written)
+    code = written.getvalue().partition("\n")[2]
+    return f'"""The types of supplement.json, as cffi wrote them for cts.devices.vulkan.registry."""\n# fmt: off\n# ruff: noqa\n\n{code}'
+
+
 def packaged() -> Path:
     """Return the path of the registry in the package ``vulkan-object``.
 
@@ -246,10 +261,11 @@ def packaged() -> Path:
 
 
 def main(arguments: list[str]) -> int:
-    """Write ``supplement.json``; return the exit code."""
+    """Write both files; return the exit code."""
     try:
         path = Path(arguments[0]) if arguments else packaged()
-        FILE.write_text(text_of(ET.parse(path).getroot()), encoding="utf-8")
+        FILE.write_text(text := text_of(ET.parse(path).getroot()), encoding="utf-8")
+        TYPES.write_text(types_of("\n".join(json.loads(text)["declarations"])), encoding="utf-8")
     except (CtsError, OSError, ET.ParseError) as error:
         print(f"{Path(__file__).stem}: {error}", file=sys.stderr)
         return 2

@@ -1,6 +1,6 @@
 """Parts of Vulkan that the ``vulkan`` package lacks, declared for cffi: structures newer than Vulkan 1.3.275.
 
-cts.devices.vulkan.registry writes them to ``supplement.json`` from Khronos' registry.
+cts.devices.vulkan.registry writes them to ``supplement.json`` and ``supplement_types.py`` from Khronos' registry.
 """
 
 from __future__ import annotations
@@ -43,11 +43,13 @@ PACKED_COMPONENT_TYPES: Mapping[int, str] = MappingProxyType(
 """The values of VkComponentTypeKHR that only the input interpretation of a cooperative vector may have."""
 
 
+DECLARATIONS: str = "\n".join(_CONTENT["declarations"])
+"""The declarations in C."""
+
+
 @cache
 def supplement() -> Any:
     """Return the cffi instance that has the declarations."""
-    import cffi
+    from cts.devices.vulkan.supplement_types import ffi
 
-    ffi = cffi.FFI()
-    ffi.cdef("\n".join(_CONTENT["declarations"]))
     return ffi

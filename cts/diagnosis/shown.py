@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from cts.defects.defect import Defect
 from cts.defects.evaluation import evaluate_defect
+from cts.defects.remembering import Remembered
 from cts.reference.evaluate import evaluate
 from cts.verdict.compare import is_permitted
 from cts.verdict.elements import scatter
@@ -20,8 +22,27 @@ from generators.program.program import Program, Subcase
 BEYOND = 0x5A
 """The byte that a defect's loads return beyond an array."""
 
-Prepared = tuple[Program, Subcase, Expected, dict[str, np.ndarray]]
-"""A subcase, its expected results, and its initial buffers."""
+
+class Prepared(NamedTuple):
+    """A subcase that defects are tried on.
+
+    Attributes:
+        program, subcase: the program and its data.
+        expected, before: the expected results, and the initial buffers.
+        remembered: the results of operations, from one defect to the next.
+    """
+
+    program: Program
+    subcase: Subcase
+    expected: Expected
+    before: Mapping[str, np.ndarray]
+    remembered: Remembered
+
+
+def expecting(program: Program, subcase: Subcase) -> Prepared:
+    """Return a subcase with its expected results."""
+    expected = evaluate(program, subcase)
+    return Prepared(program, subcase, expected, initial_contents(program, subcase, expected), Remembered())
 
 
 def prepared(case: Case, program: Program) -> Iterator[Prepared]:
@@ -29,8 +50,7 @@ def prepared(case: Case, program: Program) -> Iterator[Prepared]:
     built = build(case)
     for one in program.all:
         for subcase in built.subcases(one):
-            expected = evaluate(one, subcase)
-            yield one, subcase, expected, initial_contents(one, subcase, expected)
+            yield expecting(one, subcase)
 
 
 def outcome_of(program: Program, expected: Expected, before: Mapping[str, np.ndarray]) -> Outcome:
@@ -47,7 +67,7 @@ def changes(defect: Defect, at: Prepared) -> bool:
     Raises:
         GeneratorError, LookupError, ValueError: the results cannot be computed, or the defect stores out of bounds.
     """
-    program, subcase, expected, before = at
+    program, subcase, expected, before, remembered = at
     with np.errstate(all="ignore"):
-        broken = evaluate_defect(program, subcase, defect.substitutes, beyond=BEYOND)
+        broken = evaluate_defect(program, subcase, defect.substitutes, beyond=BEYOND, remembered=remembered)
     return not is_permitted(program, expected, before, {**before, **outcome_of(program, broken, before).outputs})

@@ -43,11 +43,12 @@ def rows_of(description: DeviceDescription, every: bool = False) -> tuple[Row, .
     conversions of their matrices. A row of flexible dimensions whose granularity is an exact row has twice its K: one instruction may be
     two of the unit."""
     found: dict[object, PropertyRow] = {}
+    rows = set(description.rows)
     for one in description.rows:
         # Models compute in float64, where products of f64 are not exact.
         if one.scope != Scope.SUBGROUP or "f64" in (one.a, one.b, one.c, one.result):
             continue
-        if one.flexible and replace(one, flexible=False) not in description.rows:
+        if one.flexible and replace(one, flexible=False) not in rows:
             continue
         text = f"{one.m}x{one.n}x{one.k * (1 + one.flexible)}.{one.a}.{one.b}.{one.c}.{one.result}" + (".sat" if one.saturating else "")
         row = parse_row(text)

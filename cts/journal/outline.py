@@ -1,4 +1,4 @@
-"""The parts of a result that a comparison of runs needs: read from a line in a tenth of the time that the whole result takes."""
+"""The parts of a result that comparisons and counts need: read from a line in a tenth of the time that the whole result takes."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ class Outline(msgspec.Struct, frozen=True):
     known: str = ""
     failures: tuple[Explanation, ...] = ()
     parameters: dict[str, str] = {}
+    requirements: tuple[str, ...] = ()
     seconds: Seconds = 0.0
     steps: dict[str, Seconds] = {}
     step: str = ""
@@ -103,4 +104,5 @@ def _is_plain(line: bytes) -> bool:
 def _is_printable(found: Outline) -> bool:
     texts = (found.id, found.family, found.reason, found.code, found.known, found.step, found.device, found.driver, found.front_end)
     names = (*found.statistics, *(name for values in found.statistics.values() for name in values))
-    return "".join((*texts, found.tier, *found.parameters, *found.parameters.values(), *found.steps, *found.defects, *names)).isprintable()
+    lists = (*found.requirements, *found.parameters, *found.parameters.values(), *found.steps, *found.defects, *names)
+    return "".join((*texts, found.tier, *lists)).isprintable()

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cts.journal.journal import journal_of, read, read_meta
+from cts.journal.journal import journal_of, read_meta
+from cts.journal.outline import read_outlines
 from cts.verdict.verdict import Verdict
 
 FOLDER = Path("reports") / "published"
@@ -60,7 +61,7 @@ def _run(folder: Path) -> PublishedRun | None:
     device = driver = ""
     cases: Counter[str] = Counter()
     lacking: dict[str, Counter[str]] = {}
-    for result in read(path, faults.append):
+    for result in read_outlines(path, faults.append):
         device, driver = result.device or device, result.driver or driver
         if result.verdict not in _NOT_JUDGED:
             cases.update(result.requirements)

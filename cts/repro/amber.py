@@ -22,6 +22,7 @@ SCRIPT = "repro.amber"
 SUBGROUP_SIZE = 32
 
 _A_LINE = 32
+_DECIMAL = tuple(map(str, range(256)))
 
 
 def amber_script(id_: str, runs: Sequence[Run], expected: Sequence[Iterable[str]]) -> str:
@@ -95,7 +96,7 @@ def _hexadecimal(module: bytes) -> Iterator[str]:
 def _data(name: str, contents: bytes) -> Iterator[str]:
     yield f"BUFFER {name} DATA_TYPE uint8 DATA"
     for at in range(0, len(contents), _A_LINE):
-        yield " ".join(map(str, contents[at : at + _A_LINE]))
+        yield " ".join([_DECIMAL[byte] for byte in contents[at : at + _A_LINE]])
     yield "END"
 
 

@@ -79,7 +79,7 @@ class WithoutStructs(EmbeddedDevice):
 @pytest.mark.parametrize("profile", ["intel-xe2", "intel-xe-hpg"])
 def test_structs_that_crash_with_the_rows_of_one_vendor(profile: str) -> None:
     device = WithoutStructs(load_profile(profile), strict=False)
-    assert sum(fails(id_, device) for id_ in nightly("aggregates") if "struct" in id_) >= 5
+    assert sum(fails(case.id, device) for case in nightly("aggregates") if "struct" in case.id) >= 5
 
 
 def with_wrong_variable(module: bytes) -> bytes:

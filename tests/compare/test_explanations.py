@@ -42,7 +42,7 @@ def test_a_single_match_that_may_fit_by_chance_does_not_count_others() -> None:
 def _found(kept: int) -> list[str]:
     """Diagnose a device that left ``kept`` of every 8 elements unchanged, although it should have changed all of them in place."""
     case = find_case(casebook(), "elements[row:8x8x8.f16.f16.f32.f32/action:in_place/condition:odd_lane/leading:1/operand:buffer]")
-    (program, subcase, expected, before), *_ = prepared(case, build(case).program)
+    (program, subcase, expected, before, _), *_ = prepared(case, build(case).program)
     (placed,) = expected.placed
     unchanged = subcase.inputs["source"].view(np.uint32)[: placed.offsets.size].reshape(placed.offsets.shape)
     places = np.arange(placed.offsets.size).reshape(placed.offsets.shape) % 8 < kept
@@ -59,7 +59,7 @@ def test_components_that_are_left_as_they_were_are_counted(kept: int, id_: str) 
 @pytest.mark.parametrize("count", [1, 5])
 def test_dropped_stores_that_are_permitted_are_not_counted_as_failing(count: int) -> None:
     case = find_case(casebook(), "robustness[component:f16/use:acc/shape:8x8/access:store/subgroups:2]")
-    (program, subcase, expected, before), *_ = prepared(case, build(case).program)
+    (program, subcase, expected, before, _), *_ = prepared(case, build(case).program)
     (placed,) = expected.placed
     dropped = placed.expectation.may_be_dropped
     assert dropped is not None

@@ -280,7 +280,7 @@ def test_an_access_takes_the_operand_or_the_pointer_of_an_earlier_one() -> None:
 
 def test_wrong_elements_depend_on_few_operands_of_a_wide_operation() -> None:
     case = find_case(casebook(), "bitcast_arrays[from:u32/to:f32/bytes:256]")
-    program, subcase, expected, before = next(prepared(case, build(case).program))
+    program, subcase, expected, before, _ = next(prepared(case, build(case).program))
     edit = next(one for one in single_edits(program) if "CompositeConstruct exchanges parts[0] and parts[3]" in one.text)
     outputs = {**before, **outcome_of(program, evaluate_defect(program, subcase, edit.substitutes), before).outputs}
     wrong = [wrong_elements(placed, before, outputs) for placed in expected.placed]
@@ -293,7 +293,7 @@ def test_wrong_elements_depend_on_few_operands_of_a_wide_operation() -> None:
 
 def test_constant_operands_of_a_wide_operation_may_all_be_wrong() -> None:
     case = find_case(casebook(), "tensor_layout[component:u8/use:a/access:store/rank:4/strides:doubled]")
-    program, subcase, expected, before = next(prepared(case, build(case).program))
+    program, subcase, expected, before, _ = next(prepared(case, build(case).program))
     (cut,) = (one for one in program.operations if isinstance(one, LayoutSet) and one.setting == "slice")
     places = [Place(("operands", number), operand) for number, operand in enumerate(cut.operands)]
     wrong = [wrong_elements(placed, before, before) for placed in expected.placed]

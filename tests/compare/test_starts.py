@@ -58,7 +58,7 @@ def test_each_store_of_an_evaluation_is_watched() -> None:
 
 def test_mistakes_without_an_effect_on_the_right_operands_have_none_on_the_outcome() -> None:
     case = find_case(casebook(), CASES[2])
-    program, subcase, expected, _ = next(prepared(case, build(case).program))
+    program, subcase, expected, *_ = next(prepared(case, build(case).program))
     effects = Effects(traced(program, subcase))
     idle = [edit for edit in single_edits(program) if (effect := effects.of(edit)) is not None and effect.explains_nothing]
     assert idle
@@ -92,7 +92,7 @@ def test_certain_effects_that_are_equal_have_equal_outcomes() -> None:
 @pytest.mark.parametrize("name", ["operands_exchanged", "operand_sibling"])
 def test_a_comparison_that_never_holds_is_one_mistake_of_all_loops(name: str) -> None:
     case = find_case(casebook(), "memory[component:f16/form:matrix_to_plain/handover:access]")
-    program, subcase, expected, before = next(prepared(case, build(case).program))
+    program, subcase, expected, before, _ = next(prepared(case, build(case).program))
     edit = next(one for one in single_edits(program) if one.id.endswith(name) and one.parameters["class"] == "less comparison")
     outcome = outcome_of(program, evaluate_defect(program, subcase, edit.substitutes, watch=lambda _: None), before)
     found = Search(Ran(program, subcase, expected, before, outcome)).run()
@@ -101,7 +101,7 @@ def test_a_comparison_that_never_holds_is_one_mistake_of_all_loops(name: str) ->
 
 def test_the_loads_of_all_operands_give_zero() -> None:
     case = find_case(casebook(), "elementwise[component:u32/shape:8x8/operation:chain]")
-    program, subcase, expected, before = next(prepared(case, build(case).program))
+    program, subcase, expected, before, _ = next(prepared(case, build(case).program))
     edit = next(one for one in single_edits(program) if one.parameters["class"] == "load of an operand")
     outcome = outcome_of(program, evaluate_defect(program, subcase, edit.substitutes), before)
     found = Search(Ran(program, subcase, expected, before, outcome)).run()

@@ -9,9 +9,7 @@ from functools import lru_cache
 from cts.defects.defect import Defect
 from cts.defects.glossary import ParameterValue
 from cts.defects.known import known_defects
-from cts.diagnosis.shown import Prepared, changes
-from cts.reference.evaluate import evaluate
-from cts.verdict.poison import initial_contents
+from cts.diagnosis.shown import Prepared, changes, expecting
 from generators.casebook import build, find_case
 from generators.errors import GeneratorError
 from generators.program.program import Program, Subcase
@@ -65,8 +63,7 @@ class _Dispatched:
 
 @lru_cache(maxsize=16)
 def _judged(one: _Dispatched) -> Prepared:
-    expected = evaluate(one.program, one.subcase)
-    return one.program, one.subcase, expected, initial_contents(one.program, one.subcase, expected)
+    return expecting(one.program, one.subcase)
 
 
 def judged(program: Program, subcase: Subcase) -> Prepared:

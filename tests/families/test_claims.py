@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
@@ -67,16 +67,24 @@ KINDS = {
 Parts = list[Any]
 
 
-def parts(value: Any) -> Iterator[Any]:
-    """Yield every dataclass inside ``value``."""
-    if isinstance(value, tuple | list):
-        for item in value:
-            yield from parts(item)
-    elif is_dataclass(value):
-        yield value
-        for field in fields(value):
-            if field.name != "others":
-                yield from parts(getattr(value, field.name))
+def parts(value: Any) -> Parts:
+    """Return every dataclass inside ``value``, each object once."""
+    found: dict[int, Any] = {}
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, tuple | list):
+            left.extend(one)
+        elif (names := _field_names(type(one))) and id(one) not in found:
+            found[id(one)] = one
+            left.extend(getattr(one, name) for name in names)
+    return list(found.values())
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    """Return the fields of a dataclass, without what only other programs have; nothing for other types."""
+    return tuple(field.name for field in fields(kind) if field.name != "others") if is_dataclass(kind) else ()
 
 
 def has(kind: Any, holds: Callable[[Any], bool] = lambda _: True) -> Callable[[Parts], bool]:
@@ -353,7 +361,7 @@ SUFFICIENT = (
 @cache
 def parts_of_programs(name: str) -> list[tuple[Case, Parts]]:
     """Return the cases of the smoke tier, and the parts of their programs."""
-    return [(case, list(parts(program))) for case, program in programs(name, "smoke")]
+    return [(case, parts(program)) for case, program in programs(name, "smoke")]
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -53,7 +53,7 @@ def built(case_id):
 def is_seen(case_id, broken) -> bool:
     """Return whether a device that computes the results ``broken`` fails the case."""
     own, subcase = built(case_id)
-    _, _, expected, before = judged(own, subcase)
+    _, _, expected, before, _ = judged(own, subcase)
     return not is_permitted(own, expected, before, {**before, **outcome_of(own, broken, before).outputs})
 
 

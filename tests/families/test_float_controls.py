@@ -60,7 +60,7 @@ def test_a_move_that_changes_nan_is_a_quality_warning():
     moved = case("move", "special:preserve")
     assert verdict_on(moved, Broken(outcome=quieted)) is Verdict.QUALITY_WARNING
     found = find_case(casebook(), moved)
-    at = {subcase.name: (want, before) for _, subcase, want, before in prepared(found, build(found).program)}
+    at = {subcase.name: (want, before) for _, subcase, want, before, _ in prepared(found, build(found).program)}
     want, before = at["pattern:nan/part:0"]
     outputs = {name: data.copy() for name, data in before.items()}
     for placed in want.placed:

@@ -40,7 +40,7 @@ def left_at_default(program, name):
 
 def shows(program, subcase, broken):
     """Return whether the outputs of ``broken`` are rejected."""
-    _, _, expected, before = judged(program, subcase)
+    _, _, expected, before, _ = judged(program, subcase)
     try:
         other = evaluate(broken, subcase)
     except (GeneratorError, ValueError):

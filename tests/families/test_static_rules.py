@@ -6,8 +6,9 @@ import pytest
 
 from cts.kinds.static import module_text, what_is_wrong
 from cts.validators.validator import Answer
-from generators.casebook import CaseKind, TestKind, build_module, expand
+from generators.casebook import Case, CaseKind, TestKind, Tier, build_module, expand
 from generators.families.static_rules import Parameters
+from generators.module_check import ModuleCheck
 from generators.mutations.rules import ELEMENTS, element_group
 from generators.parameters.declaration import NotAValue, declarations
 from generators.property_rows import parse_row
@@ -21,6 +22,18 @@ RULE = {"requirement": "KHR-A-01", "says": "row", "broken": {"body": ["OpNop"]}}
 FAMILIES = [family.name for family in casebook() if family.kind is CaseKind.STATIC]
 
 
+@pytest.fixture(scope="module", params=FAMILIES)
+def checks(request) -> dict[Case, ModuleCheck]:
+    """Return the modules of a family's nightly tier."""
+    return {case: build_module(case) for case in expand(casebook().family(request.param), Tier.NIGHTLY)}
+
+
+@pytest.fixture
+def smoke(checks) -> list[ModuleCheck]:
+    """Return the modules of the family's smoke tier."""
+    return [checks[case] for case in expand(next(iter(checks)).definition, Tier.SMOKE)]
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_case_covers_the_requirement_of_its_rule_and_no_other(name):
     family = casebook().family(name)
@@ -28,22 +41,21 @@ def test_a_case_covers_the_requirement_of_its_rule_and_no_other(name):
     assert all(rule.rule and not rule.message.matches("") for rule in family.parameters[0].values.values())
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_each_rule_has_both_forms_in_the_smoke_tier_and_they_differ(name):
-    modules = {case.labels: build_module(case) for case in expand(casebook().family(name), "nightly")}
-    smoke = {case.labels for case in expand(casebook().family(name), "smoke")}
-    for rule in casebook().family(name).parameters[0].labels:
+def test_each_rule_has_both_forms_in_the_smoke_tier_and_they_differ(checks):
+    family = next(iter(checks)).definition
+    smoke = {case.labels for case in expand(family, Tier.SMOKE)}
+    for rule in family.parameters[0].labels:
         assert {form for label, form, _ in smoke if label == rule} == {"legal", "broken"}
+    modules = {case.labels: check for case, check in checks.items()}
     for (rule, form, types), check in modules.items():
         assert check.accepted == (form == "legal")
         other = modules.get((rule, "legal" if form == "broken" else "broken", types))
         assert other is None or other.module != check.module
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_each_module_of_the_smoke_tier_has_a_text(name):
+def test_each_module_of_the_smoke_tier_has_a_text(smoke):
     """The other modules of a rule have only other types."""
-    for check in (build_module(case) for case in expand(casebook().family(name), "smoke")):
+    for check in smoke:
         assert disassemble(check.module) if check.accepted else module_text(check.module)
 
 
@@ -57,11 +69,9 @@ def test_every_static_requirement_is_covered_or_listed_as_missing(specification)
     assert not missing
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_a_validator_that_says_yes_or_no_to_everything_is_found_out(name):
-    checks = [build_module(case) for case in expand(casebook().family(name), "smoke")]
-    assert all(bool(what_is_wrong(check, Answer(True))) != check.accepted for check in checks)
-    assert all(what_is_wrong(check, Answer(False, "error: this is not valid")) for check in checks)
+def test_a_validator_that_says_yes_or_no_to_everything_is_found_out(smoke):
+    assert all(bool(what_is_wrong(check, Answer(True))) != check.accepted for check in smoke)
+    assert all(what_is_wrong(check, Answer(False, "error: this is not valid")) for check in smoke)
 
 
 @pytest.mark.parametrize(

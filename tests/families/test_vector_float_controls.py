@@ -110,7 +110,7 @@ def test_a_number_should_win_over_nan():
     """If one argument is NaN, the result NaN is permitted but not expected."""
     number = case("NMin", SPECIAL)
     found = find_case(casebook(), number)
-    ((_, subcase, want, _),) = prepared(found, build(found).program)
+    ((_, subcase, want, *_),) = prepared(found, build(found).program)
     (placed,) = want.placed
     loaded = [subcase.inputs[name][16:].reshape(32, -1)[:, :16].copy().view(np.uint16) for name in ("left", "right")]
     has_nan = np.logical_or(*(is_nan(bits, F16) for bits in loaded))[:, None, :]

@@ -190,10 +190,16 @@ def loses_zeros(right):
     ],
 )
 def test_a_device_that_does_it_wrong(operation: Callable[..., object], fault, code):
-    results = found(EmbeddedDevice(UNIVERSAL, strict=False, faults=Faults(operations={operation: fault})))
-    failed = [result for result in results.values() if result.verdict is Verdict.FAIL]
+    device = EmbeddedDevice(UNIVERSAL, strict=False, faults=Faults(operations={operation: fault}))
+    failed: list[Judgement] = []
+    for case in smoke():
+        result = judged(case, device)
+        failed += [result] if result.verdict is Verdict.FAIL else []
+        # One such case is enough, and a second shows the mistake if the first is masked.
+        if len(failed) >= 2 and code in {one.code for one in failed}:
+            break
     assert len(failed) >= 2
-    assert code in {result.code for result in failed}
+    assert code in {one.code for one in failed}
     assert all(result.message for result in failed)
 
 

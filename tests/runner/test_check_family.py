@@ -15,8 +15,8 @@ from cts.commands import check_family
 from generators.skeleton import TODO
 from tests.suite import REPOSITORY
 
-NAME = "memory_order"
-FAMILY = f"cases/khr_cooperative_matrix/{NAME}.yaml"
+NAME = "get_coordinate"
+FAMILY = f"cases/ext_cooperative_matrix_maintenance1/{NAME}.yaml"
 FACTS = ("skeleton", "labels", "tiers", "claims", "proofs", "bug_classes")
 
 
@@ -41,12 +41,12 @@ def test_a_whole_family_lacks_nothing(checked):
 @pytest.mark.parametrize(
     ("id_", "file", "old", "new"),
     [
-        ("skeleton", FAMILY, r"todo:\n", f"todo:\n  - {TODO}\n"),
-        ("labels", FAMILY, r"component: \[f32, s32, u32\]", "component: [f32, s32]"),
+        ("skeleton", FAMILY, r"\nparameters:\n", f"\ntodo:\n  - {TODO}\nparameters:\n"),
+        ("labels", FAMILY, r"shape: \[16x16, 24x40\]", "shape: [16x16]"),
         ("tiers", f"golden/tiers/{NAME}.tsv", r"\n[^\n]+\n\Z", "\n"),
         ("tiers", f"golden/needs/{NAME}.tsv", r"\n[^\n]+\n\Z", "\n"),
-        ("claims", FAMILY, r"- KHR-MEM-01\n", "- KHR-MEM-01\n  - {id: KHR-LOAD-03, when: {form: [plain], access: [tensor]}}\n"),
-        ("proofs", "golden/proofs.tsv", rf"KHR-MEM-01\t{NAME}.*\n", ""),
+        ("claims", FAMILY, r"- M1-COORD-01\n", "- M1-COORD-01\n  - {id: M1-USE-01, when: {shape: [8x8], scope: [workgroup]}}\n"),
+        ("proofs", "golden/proofs.tsv", rf"\nM1-COORD-01\t{NAME}.*", ""),
         ("bug_classes", "cases/bug_classes.yaml", rf" +{NAME}: .*\n", ""),
     ],
 )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
 from cts.devices.device import DeviceDescription, MatrixRow, VectorRow
 from cts.devices.property_commands import INCOMPLETE, SATURATING, SUCCESS, AskedFor, PropertyAnswer, PropertyCall, fresh
 from generators.types import COMPONENT_TYPES, INTERPRETATIONS
@@ -9,40 +13,42 @@ from generators.types import COMPONENT_TYPES, INTERPRETATIONS
 
 def ask(description: DeviceDescription, call: PropertyCall) -> PropertyAnswer:
     """List as many of the profile's rows as fit in the caller's array: exact sizes, granularities, or cooperative vectors."""
-    rows = _rows(description, call.command) if call.info is None else _asked_for(description, call.info)
+    rows, members_of = _rows(description, call.command) if call.info is None else _asked_for(description, call.info)
     if call.capacity is None:
         return PropertyAnswer(SUCCESS, len(rows))
     array = fresh(call)
-    written = rows[: call.capacity]
-    for place, members in zip(array, written, strict=False):
-        for field, value in members.items():
-            place[field] = value
+    written = [members_of(row) for row in rows[: call.capacity]]
+    # All rows of a command have the same members.
+    for field in written[0] if written else ():
+        array[field][: len(written)] = [members[field] for members in written]
     return PropertyAnswer(SUCCESS if len(written) == len(rows) else INCOMPLETE, len(written), array.tobytes())
 
 
-def _rows(description: DeviceDescription, command: str) -> list[dict[str, int]]:
+Listed = tuple[Sequence[Any], Callable[[Any], dict[str, int]]]
+"""Rows that a command lists, and the function that returns the members of the structure for a row."""
+
+
+def _rows(description: DeviceDescription, command: str) -> Listed:
     if command == "vkGetPhysicalDeviceCooperativeVectorPropertiesNV":
-        return [_vector_members(row) for row in description.vector_rows]
+        return description.vector_rows, _vector_members
     flexible = command == "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"
     is_listed = not flexible or description.features.get("cooperativeMatrixFlexibleDimensions", False)
-    return [_members(row) for row in description.rows if row.flexible is flexible and is_listed and row.subgroup_size is None]
+    return [row for row in description.rows if row.flexible is flexible and is_listed and row.subgroup_size is None], _members
 
 
-def _asked_for(description: DeviceDescription, info: AskedFor) -> list[dict[str, int]]:
-    """Return the members of each VkCooperativeMatrixProperties2EXT: exact sizes, or granularities if flexible dimensions are supported,
-    for then any multiple of a listed size is.
+def _asked_for(description: DeviceDescription, info: AskedFor) -> Listed:
+    """Return the rows of which a VkCooperativeMatrixProperties2EXT tells: exact sizes, or granularities if flexible dimensions are
+    supported, for then any multiple of a listed size is.
 
     Rows of the other commands are listed for every subgroup size, other rows only for their own."""
-    if not description.features.get("cooperativeMatrixProperties2"):
-        return []
-    flexible = description.features.get("cooperativeMatrixFlexibleDimensions", False)
     found = []
-    for row in description.rows:
+    flexible = description.features.get("cooperativeMatrixFlexibleDimensions", False)
+    for row in description.rows if description.features.get("cooperativeMatrixProperties2") else ():
         fits = row.scope == info.scope and row.invocations in (0, info.invocations) and row.saturating is bool(info.flags & SATURATING)
         fits = fits and row.subgroup_size in (None, info.subgroup_size)
         if fits and row.flexible is flexible:
-            found.append(_sizes_and_types(row, "Granularity"))
-    return found
+            found.append(row)
+    return found, partial(_sizes_and_types, unit="Granularity")
 
 
 def _members(row: MatrixRow) -> dict[str, int]:

@@ -1,12 +1,12 @@
-"""Reads a module's words back: its header and its instructions, one by one."""
+"""Reads a module's words back: its header and its instructions."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from generators.errors import GeneratorError, Rule
 from generators.spirv.enumerants import MAGIC, Op
@@ -97,35 +97,38 @@ def read_header(module: bytes) -> Header:
     return Header((version >> 16 & 0xFF, version >> 8 & 0xFF), generator, bound, schema)
 
 
-def read_instructions(module: bytes) -> Iterator[Instruction]:
-    """Yield the instructions of ``module`` in order.
+def read_instructions(module: bytes) -> Sequence[Instruction]:
+    """Return the instructions of ``module`` in order.
 
     Raises:
         NotSpirv: not a SPIR-V module, or an instruction that runs past the end.
         UnknownInstruction: an opcode that the grammar does not have.
     """
-    ops, new = _OPS, tuple.__new__
-    for opcode, operands, position in _split(module):
-        if opcode not in ops:
-            raise UnknownInstruction(position, opcode)
-        # A module has hundreds: the class itself takes twice as long.
-        yield new(Instruction, (ops[opcode], operands, position))
+    found, unknown = _read(module)
+    if unknown is not None:
+        raise UnknownInstruction(found[unknown].position, found[unknown].op)
+    return found
 
 
-def read_words(module: bytes) -> Iterator[tuple[int, tuple[int, ...], int]]:
-    """Yield the opcode, operands and position of each instruction of ``module`` in order, whether the grammar has it or not.
+def read_words(module: bytes) -> Sequence[tuple[int, tuple[int, ...], int]]:
+    """Return the opcode, operands and position of each instruction of ``module`` in order, whether the grammar has it or not.
 
     Raises:
         NotSpirv: not a SPIR-V module, or an instruction that runs past the end.
     """
-    yield from _split(module)
+    return _read(module)[0]
 
 
 @lru_cache(maxsize=2)
-def _split(module: bytes) -> tuple[tuple[int, tuple[int, ...], int], ...]:
-    """Return the results of ``read_words``. A device reads a module several times: for its needs, and to translate it."""
+def _read(module: bytes) -> tuple[tuple[Instruction, ...], int | None]:
+    """Return all instructions, and the index of the first one that the grammar does not have, whose ``op`` is a plain number.
+
+    A device reads a module several times: for its needs, and to translate it.
+    """
     read_header(module)
-    found = []
+    found: list[Instruction] = []
+    unknown: int | None = None
+    ops, new, append = _OPS, tuple.__new__, found.append
     words = struct.unpack(f"<{len(module) // 4}I", module)
     position, end = HEADER_WORDS, len(words)
     while position < end:
@@ -133,9 +136,14 @@ def _split(module: bytes) -> tuple[tuple[int, tuple[int, ...], int], ...]:
         following = position + (first >> 16)
         if following == position or following > end:
             raise NotSpirv(position, f"an instruction of {first >> 16} words does not fit")
-        found.append((first & 0xFFFF, words[position + 1 : following], position))
+        op = ops.get(first & 0xFFFF)
+        if op is None:
+            unknown = len(found) if unknown is None else unknown
+            op = cast(Op, first & 0xFFFF)
+        # A module has hundreds: the class itself takes twice as long.
+        append(new(Instruction, (op, words[position + 1 : following], position)))
         position = following
-    return tuple(found)
+    return tuple(found), unknown
 
 
 def read_string(words: tuple[int, ...], word: int = 0) -> tuple[str, int]:

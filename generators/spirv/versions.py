@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
+from functools import cache
 
 from generators.errors import GeneratorError, Rule
 from generators.program.shape import LATEST, Version
@@ -57,7 +58,12 @@ def declares(grammar: InstructionGrammar | EnumerantGrammar, version: Version, e
 
 def _has(version: Version, grammar: InstructionGrammar | EnumerantGrammar) -> bool:
     """Tell whether ``version`` has the feature without an extension."""
-    return bool(grammar.version) and tuple(int(part) for part in grammar.version.split(".")) <= version
+    return bool(grammar.version) and _numbers(grammar.version) <= version
+
+
+@cache
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
 
 
 def _chosen(extensions: Sequence[str]) -> str:

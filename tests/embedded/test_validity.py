@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from cts.embedded.diagnostics import NotSupported, NotValidSpirv
+from cts.embedded.module.capabilities import lacks
 from generators.spirv.assemble import assemble
 from generators.spirv.disassemble import disassemble
+from generators.spirv.reader import read_instructions
 from tests.embedded.assembly import shader, store
 from tests.embedded.matrices import SQUARE, load
 
@@ -75,6 +77,13 @@ BFLOATS = shader("", TYPES)
 )
 def test_a_module_declares_what_it_uses(forbidden, module, line) -> None:
     assert isinstance(forbidden(without(module, line)), NotValidSpirv)
+
+
+@pytest.mark.parametrize(("first", "second"), [("RelaxedPrecision", "PerVertexKHR"), ("BuiltIn Position", "BuiltIn BaryCoordKHR")])
+def test_each_decoration_needs_its_own_capability(first, second) -> None:
+    lines = "OpCapability Shader", "OpMemoryModel Logical GLSL450", *(f"OpDecorate %x {name}" for name in (first, first, second))
+    found = lacks(read_instructions(assemble("\n".join(lines))), (1, 6))
+    assert [(lack.number, lack.capabilities) for lack in found] == [(4, ("FragmentBarycentricKHR",))]
 
 
 @pytest.mark.parametrize("capability", ["CooperativeMatrixKHR", "CooperativeVectorNV"])

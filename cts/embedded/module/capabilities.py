@@ -48,6 +48,10 @@ _LOOKED_INTO = frozenset({Op.Capability, Op.MemoryModel, Op.TypeInt, Op.TypeFloa
 """Instructions that need something for operands that are no enumerants, or because of other instructions."""
 
 
+_NOWHERE, _EVERYWHERE = -1, -2
+"""Instead of the place of an operand: no operand of an instruction decides what it needs; or several may."""
+
+
 class Lack(NamedTuple):
     """What a module fails to declare: ``number`` of the instruction that needs it, and its alternatives."""
 
@@ -72,23 +76,32 @@ def lacks(instructions: Sequence[Instruction], version: tuple[int, int]) -> Iter
     extensions = {read_string(words)[0] for op, words, _ in first if op is Op.Extension}
     declared = _declared(words[0] for op, words, _ in first if op is Op.Capability)
     known: set[tuple[str, ...]] = set()
-    seen: set[Op] = set()
-    plain: set[Op] = set()
+    looks: dict[Op, int] = {}
+    asked: set[tuple[Op, int]] = set()
     encodings: dict[int, int] = {}
     for index, instruction in enumerate(instructions):
         op, words, _ = instruction
-        if op in plain:
+        look = looks.get(op)
+        if look is None:
+            look = looks[op] = _look(op)
+            needed = [GRAMMAR.instructions[op].capabilities]
+        elif look == _NOWHERE:
             continue
-        needed: list[tuple[str, ...]] = [] if op in seen else [GRAMMAR.instructions[op].capabilities]
-        seen.add(op)
-        if op not in _LOOKED_INTO and _places(op) == ():
-            plain.add(op)
+        else:
+            needed = []
+            if look != _EVERYWHERE:
+                question = op, words[look] if look < len(words) else -1
+                if question in asked:
+                    continue
+                if question not in _OPEN:
+                    asked.add(question)
         if op is Op.Capability:
             grammar = GRAMMAR.kinds["Capability"].by_value.get(words[0])
             if grammar is not None and not declares(grammar, version, extensions):
                 yield Lack(index, extensions=grammar.extensions)
             continue
-        needed += _of_enumerants(instruction)
+        if look != _NOWHERE:
+            needed += _of_enumerants(instruction)
         if op is Op.MemoryModel and not declared.isdisjoint(_OF_VULKAN_MODEL):
             needed.append(("VulkanMemoryModel",))
         elif op in (Op.TypeInt, Op.TypeFloat):
@@ -151,6 +164,17 @@ def _of_enumerants(instruction: Instruction) -> list[tuple[str, ...]]:
 
 
 _DECORATIONS = frozenset({Op.Decorate, Op.MemberDecorate})
+_OPEN = frozenset((op, int(Decoration.BuiltIn)) for op in _DECORATIONS)
+"""Instructions with an enumerant that is followed by others."""
+
+
+@cache
+def _look(op: Op) -> int:
+    """Return the place of the operand that decides what an instruction needs beside its opcode; or _NOWHERE or _EVERYWHERE."""
+    places = _places(op)
+    if op in _LOOKED_INTO or places is None or len(places) > 1:
+        return _EVERYWHERE
+    return places[0].at if places else _NOWHERE
 
 
 @cache

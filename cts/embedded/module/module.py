@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
@@ -77,7 +78,7 @@ class Module:
     def __init__(self, spirv: bytes) -> None:
         header = read_header(spirv)
         self.version, self.bound = header.version, header.bound
-        self.instructions: list[Instruction] = list(read_instructions(spirv))
+        self.instructions: Sequence[Instruction] = read_instructions(spirv)
         self.first_function = 0
         self.names: dict[int, tuple[int, ...]] = {}
         self.instruction_sets: dict[int, str] = {}
@@ -100,7 +101,7 @@ class Module:
         self.variables: dict[int, Variable] = {}
 
     @property
-    def function_instructions(self) -> list[Instruction]:
+    def function_instructions(self) -> Sequence[Instruction]:
         """The instructions in functions."""
         return self.instructions[self.first_function :]
 

@@ -96,7 +96,7 @@ class Translation(Module):
     ) -> None:
         super().__init__(kernel.spirv)
         opcodes = {op for op, _, _ in self.instructions}
-        lacking = {op for op in opcodes if op not in UNDERSTOOD and op not in handlers}
+        lacking = {op for op in opcodes - UNDERSTOOD if op not in handlers}
         for op, _, position in self.instructions if lacking else ():
             if op in lacking:
                 name, of = f"Op{op.name}", " or ".join(GRAMMAR.instructions[op].capabilities)

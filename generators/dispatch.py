@@ -86,16 +86,15 @@ def _write(block: bytearray, members: tuple[Member, ...], operands: Mapping[str,
         block[member.offset : member.offset + component.bytes] = (value % (1 << component.bits)).to_bytes(component.bytes, "little")
 
 
-def dispatch(program: Program, subcase: Subcase, contents: Mapping[str, np.ndarray], places: Interface | None = None) -> Dispatch:
+def dispatch(program: Program, subcase: Subcase, contents: Mapping[str, np.ndarray]) -> Dispatch:
     """Return the dispatch of ``subcase``.
 
     Args:
         program: the program of the kernel.
         subcase: supplies the operands.
         contents: the initial contents of each array that is a buffer, uint8, by name.
-        places: the program's interface, if it is known.
     """
-    places = places or interface(program)
+    places = interface(program)
     push_constants = bytearray(places.push_constant_bytes)
     pitches = {array.opaque.pitch.name: 0 for array in program.arrays if array.opaque is not None and array.opaque.pitch is not None}
     _write(push_constants, places.push_constants, {**pitches, **subcase.operands})

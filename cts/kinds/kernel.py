@@ -38,7 +38,6 @@ from generators.digests import digest
 from generators.dispatch import dispatch, kernel
 from generators.errors import GeneratorError, NotExpressible, Rule
 from generators.kernel import Dispatch, Kernel, Outcome
-from generators.program.interface import interface
 from generators.program.program import Program, Subcase
 from generators.program.tensor_access import TensorLoad, TensorStore
 from generators.program.walking import flattened
@@ -167,10 +166,7 @@ def arrange(case: BuiltCase, on_gpu: bool = False) -> Arrangement:
     expected = tuple(evaluate(one, subcase) for one, subcase in built)
     before = tuple(initial_contents(one, subcase, want) for (one, subcase), want in zip(built, expected, strict=True))
     given = (replace(of, operands={**of.operands, **of.on_gpu}) if on_gpu else of for of in subcases)
-    places = {id(one): interface(one) for one in case.program.all}
-    dispatches = tuple(
-        dispatch(one, subcase, contents, places[id(one)]) for one, subcase, contents in zip(programs, given, before, strict=True)
-    )
+    dispatches = tuple(dispatch(one, subcase, contents) for one, subcase, contents in zip(programs, given, before, strict=True))
     return Arrangement(subcases, expected, before, dispatches, programs)
 
 

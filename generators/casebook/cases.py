@@ -387,6 +387,7 @@ class BuiltCase:
         id_ = self.case.id
         suffix = f"@{program.label}" if program.label else ""
         names = [(f"{name}{suffix}", parameters) for name, parameters in self.case.subcases]
+        usual = usual_operands(program)
         drawn = []
         for number, (name, parameters) in enumerate(names):
             rng = np.random.default_rng(_seed(f"{id_}\n{name}"))
@@ -394,7 +395,7 @@ class BuiltCase:
                 subcase = self.placed.subcase(self.built.draw(name, parameters, self.built.program, rng), number, rng)
             else:
                 subcase = self.built.draw(name, parameters, program, rng)
-            drawn.append(replace(subcase, operands=usual_operands(program) | dict(subcase.operands)))
+            drawn.append(replace(subcase, operands=usual | dict(subcase.operands)) if usual else subcase)
         return drawn
 
 

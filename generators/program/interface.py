@@ -85,6 +85,15 @@ def _place(operands: list[Operand], start: int) -> tuple[tuple[Member, ...], int
 
 def interface(program: Program) -> Interface:
     """Lay out the interface of ``program``."""
+    # Its module, its kernel and each of its dispatches need it.
+    known: Interface | None = getattr(program, "_interface", None)
+    if known is None:
+        known = _laid_out(program)
+        object.__setattr__(program, "_interface", known)
+    return known
+
+
+def _laid_out(program: Program) -> Interface:
     buffers = [array for array in program.arrays if array.storage is StorageClass.STORAGE_BUFFER]
     physical = [array for array in program.arrays if array.storage is StorageClass.PHYSICAL_STORAGE_BUFFER]
     addresses = tuple(Address(array, 8 * i) for i, array in enumerate(physical))

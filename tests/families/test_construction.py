@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -192,7 +193,7 @@ def test_zero_iterations_leave_the_initial_value():
 def test_results_that_depend_on_an_undefined_matrix_are_refused():
     """The first value of the loop is undefined, and no iteration replaces it."""
     program, subcase = built(stored("splat_push_constant", form="undefined", trips=1))
-    never = type(program)(**{**program.__dict__, "operations": tuple(map(without_iterations, program.operations))})
+    never = replace(program, operations=tuple(map(without_iterations, program.operations)))
     with breaks("KHR-COMP-04"):
         evaluate(never, subcase)
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from cts.devices.device import Device, DeviceError, ValidationMessage
+from cts.devices.device import Device, DeviceError
 from cts.devices.spec import DEFAULT_PROFILE, DeviceSpec
 
 
@@ -58,26 +58,7 @@ def _open_embedded(spec: DeviceSpec) -> Device:
         raise DeviceError(f"the embedded device has no mapping '{spec.mapping}': the seed after ':' must be a non-negative integer")
     if weakly and weak != "weak":
         raise DeviceError(f"the embedded device has no mapping '{spec.mapping}': only 'weak' may follow the seed")
-    check = _check() if spec.validation else None
-    return EmbeddedDevice(load_profile(spec.name), mapping or DEFAULT_MAPPING, choices=int(seed or 0), weak=bool(weak), check=check)
-
-
-def _check() -> Callable[[bytes], None]:
-    """Return a function that refuses a module which spirv-val rejects.
-
-    Raises:
-        DeviceError: spirv-val is not installed.
-    """
-    from cts.validators.spirv_val import SpirvVal
-
-    validator = SpirvVal()
-
-    def check(module: bytes) -> None:
-        answer = validator.validate(module)
-        if not answer.accepted:
-            raise ValidationMessage(f"spirv-val: {answer.message}")
-
-    return check
+    return EmbeddedDevice(load_profile(spec.name), mapping=mapping or DEFAULT_MAPPING, choices=int(seed or 0), weak=bool(weak))
 
 
 def list_profiles() -> list[str]:

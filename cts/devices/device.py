@@ -425,7 +425,7 @@ class UndefinedBehaviour(DeviceFailure):
 
 
 class ValidationMessage(DeviceFailure):
-    """The validation layer or spirv-val reported a problem: a defect of the suite. The message is theirs."""
+    """The validation layer reported a problem: a defect of the suite. The message is the layer's."""
 
     verdict = "error"
     begins = Code.ERROR_VALIDATION

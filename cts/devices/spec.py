@@ -28,7 +28,7 @@ class DeviceSpec:
         index: the index of a Vulkan device in the loader's order, in case several have the same UUID.
         number: its number in ``cts devices``, if another device has the same UUID, so only ``index`` tells them apart; else -1.
         mapping: the embedded device's mapping, ``NAME:SEED``; empty for the default.
-        validation: whether to load the validation layer; for the embedded device, whether spirv-val judges each module.
+        validation: whether to load the validation layer.
         statistics: whether to collect statistics of compiled code, if the Vulkan driver has them.
         submission_seconds: how long one submission to a Vulkan device may take. Some drivers compile during a submission.
         environment: variables that the process of the device gets besides this process's own, by name.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from cts.devices.device import DeviceDescription, DeviceError, DeviceFailure, Finding, Step
@@ -57,7 +57,6 @@ class EmbeddedDevice:
         observations: collects the mistakes of kernels, so a run goes on after each; None to stop at the first.
         choices: seed of the device's free choices: which decode function decodes which elements.
         weak: whether a read that races with a write may get an older value, one of the free choices. Otherwise a race is reported.
-        check: gets each module before it runs, and raises a DeviceFailure for one that it refuses.
 
     Attributes:
         last_steps: seconds that each step of the last run took.
@@ -79,7 +78,6 @@ class EmbeddedDevice:
         choices: int = 0,
         weak: bool = False,
         observations: Observations | None = None,
-        check: Callable[[bytes], None] | None = None,
     ) -> None:
         if tolerated and (unknown := set(tolerated) - TOLERABLE):
             raise NotTolerable(unknown)
@@ -89,7 +87,6 @@ class EmbeddedDevice:
         layouts = MatrixLayouts(seed_of(self._description.name))
         self._settings = Settings(mapping, strict, limits, faults, frozenset(tolerated), observations, choices, weak, layouts)
         self._handlers = handlers_with(faults)
-        self._check = check
         self._pipelines: tuple[Pipeline, ...] = ()
         self._converter = MatrixConverter(self._description, layouts, strict, faults)
         self.warnings: tuple[str, ...] = ()
@@ -122,8 +119,6 @@ class EmbeddedDevice:
             if not pipelines or pipelines[0].kernel is not kernel:
                 for last in pipelines:
                     last.take_apart()
-                if self._check is not None:
-                    self._check(kernel.spirv)
                 pipelines = tuple(map(self._made, kernel.all))
         with self._step(Step.DISPATCH):
             outcomes = [pipelines[dispatch.pipeline].run(dispatch) for dispatch in dispatches]

@@ -93,10 +93,7 @@ OPTIONS = (
         "exit with 2 if there is no Vulkan device to judge, instead of judging the embedded one (default with "
         "CI=true in the environment, unless --device is given)",
     ),
-    Option(
-        "validation",
-        "load the Vulkan validation layer; on the embedded device, have spirv-val judge each module; any message is an error of the suite",
-    ),
+    Option("validation", "load the Vulkan validation layer; any message from it is an error of the suite"),
     Option(
         "statistics",
         "record what the Vulkan driver tells of the code of each pipeline: instructions, registers, bytes (default with --compile-only)",

@@ -160,14 +160,11 @@ def checked_settings(options: Mapping[str, Any], choice: Choice | None = None, l
         # The watchdog enforces shorter times: it ends the child process, and the submission with it.
         spec = replace(spec, submission_seconds=max(spec.submission_seconds, timeout))
     if options["validation"]:
-        if not isinstance(spec, DeviceSpec) or (description.kind != "vulkan" and spec.kind != "embedded"):
+        if not isinstance(spec, DeviceSpec) or description.kind != "vulkan":
             raise OptionError(
-                f"--validation is for Vulkan devices and the embedded one, not for {description.name}: leave it out or choose another "
-                "--device"
+                f"--validation is for Vulkan devices, and {description.name} is not one: leave it out or choose another --device"
             )
         spec = replace(spec, validation=True)
-        if spec.kind == "embedded":
-            open_device(spec).close()
     if options.get("statistics"):
         if not isinstance(spec, DeviceSpec) or not description.features.get(STATISTICS_FEATURE):
             raise OptionError(

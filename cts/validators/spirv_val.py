@@ -45,7 +45,7 @@ class SpirvVal:
     def __init__(self, target: str = TARGET, options: tuple[str, ...] = ()) -> None:
         path = shutil.which(NAME)
         if path is None:
-            raise ValidatorMissing("spirv-val is not on PATH: install SPIRV-Tools 2026.4 or newer (spirv-tools)")
+            raise ValidatorMissing("--device spirv-val: spirv-val is not on PATH: install SPIRV-Tools 2026.4 or newer (spirv-tools)")
         self._path = path
         self.description = DeviceDescription(
             name=NAME,

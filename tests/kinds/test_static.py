@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 
 from cts import judges as choosing
-from cts.devices.device import DeviceCrash, ValidationMessage
+from cts.devices.device import DeviceCrash
 from cts.devices.holder import DeviceHolder
 from cts.devices.isolation import IsolatedDevice
 from cts.devices.spec import DeviceSpec
@@ -20,14 +20,11 @@ from cts.embedded.profile import load_profile
 from cts.engine.plan import OptionError, checked_settings
 from cts.engine.runner import judge
 from cts.judges import choose, open_judge
-from cts.kinds.kernel import compile_module
 from cts.kinds.table import KINDS, unjudged
-from cts.opening import open_device
 from cts.validators.spirv_val import SpirvVal, ValidatorMissing
 from cts.verdict.codes import Reason
 from cts.verdict.verdict import CaseResult, Verdict
-from generators.casebook import Case, CaseKind, build, expand, load_family
-from generators.dispatch import kernel
+from generators.casebook import Case, CaseKind, expand, load_family
 from generators.message_pattern import message_pattern
 from generators.module_check import ModuleCheck
 from generators.parameters.declaration import parameter
@@ -173,18 +170,6 @@ def test_digests_change_with_the_module_and_with_what_it_must_be(cases):
     assert len(set(digests.values())) == len(cases)
     assert digests["valid"][0] != digests["invalid"][0]
     assert {columns[1] for columns in digests.values()} == {"-"}
-
-
-def test_the_embedded_device_runs_no_module_that_spirv_val_rejects(validator):
-    program = build(next(iter(expand(casebook().family("muladd"), "smoke")))).program
-    module = kernel(program, compile_module(program, "spirv"))
-    validator(0)
-    device = open_device(DeviceSpec("embedded", "universal", validation=True))
-    assert device.run(module, ()) == []
-    validator(1, "error: line 9: Expected another type")
-    with pytest.raises(ValidationMessage):
-        open_device(DeviceSpec("embedded", "universal", validation=True)).run(module, ())
-    assert open_device(DeviceSpec("embedded", "universal")).run(module, ()) == []
 
 
 @pytest.mark.parametrize(

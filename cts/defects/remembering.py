@@ -145,7 +145,9 @@ class Remembered:
                 plan = self._plans[id(operation)] = _plan(operation)
             # Most operations are of other classes, and cost no hash.
             is_wrong = not plan.inside.isdisjoint(wrong) if len(plan.inside) > 1 else type(operation) in kinds and operation in wrong
-            if is_wrong or not plan.made or (state.variables and len(plan.inside) > 1):
+            # Another function would perform what is inside: a step that replaces a loop may replace steps in it, too.
+            is_other = len(plan.inside) > 1 and (state.variables or state.perform is not performing)
+            if is_wrong or is_other or not plan.made:
                 performed(state, operation)
                 return
             try:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cts.defects.defect import Defect
 from cts.defects.evaluation import UNKNOWN, evaluate_defect
+from cts.defects.known import known_defects
 from cts.defects.remembering import Remembered
 from cts.defects.single_edits.of_program import single_edits
-from cts.diagnosis.shown import prepared
+from cts.diagnosis.shown import Prepared, changes, prepared
 from cts.reference.evaluate import outcome, perform
 from cts.reference.state import State, initial_state
 from cts.verdict.expected import Expected
@@ -47,6 +49,23 @@ def test_the_results_are_the_same(name: str) -> None:
             assert told(evaluate_defect(program, subcase, edit.substitutes, remembered=remembered)) == alone, edit.text
         same += 1
     assert same > 5
+
+
+def shown(defect: Defect, at: Prepared) -> bool | None:
+    try:
+        return changes(defect, at)
+    except UNKNOWN:
+        return None
+
+
+def test_a_defect_of_a_whole_loop_changes_nothing_for_the_next_defect() -> None:
+    case = find_case(casebook(), "control_flow[row:8x8x8.f16.f16.f32.f32/form:branch_in_loop/source:literal]")
+    at = next(prepared(case, build(case).program))
+    defects = list(known_defects(at.program))
+    loops = [defect for defect in defects if defect.id.endswith(("_in_first_iteration", "_of_last_iteration"))]
+    assert loops
+    for defect in (*loops, *defects[::20]):
+        assert shown(defect, at) == shown(defect, at._replace(remembered=Remembered())), defect.id
 
 
 def test_an_operation_is_performed_once_for_the_same_operands() -> None:

@@ -18,12 +18,8 @@ def serve(control: socket.socket) -> None:
     keep_memory()
     with suppress(Exception):
         # Without a Vulkan loader this fails. Then opening a Vulkan device fails, too, and reports it.
-        import cts.devices.vulkan.device  # noqa: F401
-        from cts.devices.vulkan.api import load
-        from cts.devices.vulkan.supplement import supplement
-
-        supplement()
-        load()
+        import cts.devices.vulkan.device
+        import cts.devices.vulkan.supplement_types  # noqa: F401
     fork_children(control, partial(answer_requests, open_device))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from queue import Queue
@@ -209,12 +208,6 @@ class Workers:
             except (DeviceUnavailable, JournalError) as error:
                 raise session.Interrupted(str(error)) from None
         return result
-
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_sessionfinish(self) -> Iterator[None]:
-        """Stop waiting for the other processes at Ctrl-C, because they have nothing more to say. The summary still comes."""
-        with suppress(KeyboardInterrupt):
-            yield
 
     def _report(self, session: pytest.Session, judged: Judged) -> None:
         report = verdict_report(self._run.nodeid(judged.result.id), judged, self._run.settings.passing)

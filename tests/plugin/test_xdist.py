@@ -159,22 +159,6 @@ def test_the_reports_have_what_is_found_when_the_workers_end(checkout):
     assert summary["context"]["findings"] == ["close: it broke"] * 2
 
 
-ENDS_LATE = (
-    "import os, signal\n"
-    "def pytest_sessionfinish(session):\n"
-    "    if not hasattr(session.config, 'workerinput'):\n"
-    "        os.kill(os.getpid(), signal.SIGINT)\n"
-)
-
-
-def test_ctrl_c_while_the_workers_end_changes_nothing(checkout):
-    checkout.add_plugin("late", ENDS_LATE)
-    done = checkout.run("cts", "-n", "2", "--report-dir", "out")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "verdicts: 8 pass" in done.stdout
-    assert "Traceback" not in done.stdout + done.stderr
-
-
 INTERRUPTED = (
     "import os, signal\nfrom cts.engine import run\nrun.report_writer = lambda: lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
 )

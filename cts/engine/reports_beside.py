@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -34,16 +35,19 @@ class ReportsBeside:
 
     def __init__(self, directory: Path, root: Path) -> None:
         self._places = directory, root
+        # A pipe would hold only a part of a long record, and this process would wait for the other one.
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
         self._record = b""
         self._process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", _MODULE, *self._places],
+            [sys.executable, "-P", "-m", _MODULE, *self._places, str(self._file.fileno())],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=dict(os.environ, PYTHONPATH=os.pathsep.join(path or os.getcwd() for path in sys.path)),
+            pass_fds=[self._file.fileno()],
             # A signal from a terminal is for the run, which ends this process.
             start_new_session=True,
         )
@@ -54,7 +58,7 @@ class ReportsBeside:
         return bool(self._record)
 
     def begin(self, record: RunRecord) -> None:
-        """Have the reports written: the journal is whole. If they were begun with another record of the run, they are begun anew.
+        """Have the reports written: the journal is whole. If they were begun with another record of the run, begin again.
 
         Args:
             record: what meta.json has when the run has ended.
@@ -62,24 +66,31 @@ class ReportsBeside:
         line = encode_object(record)
         if line == self._record:
             return
-        # If no process runs, its exit code tells.
-        with suppress(OSError):
+        try:
             if self._record:
-                self._end()
+                self.end()
+                self._record = b""
                 self._process = self._start()
-            self._record = line
+            self._file.seek(0)
+            self._file.truncate()
+            self._file.write(line)
+            self._file.flush()
             assert self._process.stdin is not None, "it has a pipe"
-            self._process.stdin.write(line)
+            self._process.stdin.write(b"\n")
             self._process.stdin.flush()
+        except OSError:
+            # Nobody writes the reports; ``write`` says so.
+            return
+        self._record = line
 
     def write(self) -> bool:
-        """Wait until the reports are written, and tell whether they were. They have been begun."""
+        """Wait until the reports are written, and tell whether they were."""
         try:
-            return self._process.wait() == 0
+            return bool(self._record) and self._process.wait() == 0
         finally:
-            self._end()
+            self.end()
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """End the process, whatever it does."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             if self._process.poll() is None:

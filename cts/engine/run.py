@@ -246,6 +246,8 @@ class Run:
         if not self._is_over:
             self._is_over = True
             self._attempt(self._write_reports)
+            if self._beside is not None:
+                self._beside.end()
             if self.github is not None:
                 self.github.write_summary()
         if self._claim is not None:
@@ -322,7 +324,7 @@ class Run:
             self._beside.begin(ended)
 
     def _ended(self, directory: Path, whole: bool) -> RunRecord:
-        """Return the record of this run, if it ended now."""
+        """Return what meta.json would have if this run ended now."""
         recorded = read_meta(directory)
         selected = max(int(recorded.get("selected") or 0), self.before.total + self.total)
         now = recorded | {"selected": selected, "seconds": self.seconds, "stopped": self._stop_line()}

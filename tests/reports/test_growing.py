@@ -104,7 +104,7 @@ def test_a_process_beside_a_run_that_cannot_write_says_so(tmp_path):
 
 def test_a_process_beside_a_run_that_was_killed_writes_nothing(journal, tmp_path):
     (tmp_path / "results.jsonl").write_bytes(journal.read_bytes())
-    command = [sys.executable, "-m", "cts.report_process", tmp_path, REPOSITORY]
+    command = [sys.executable, "-m", "cts.report_process", tmp_path, REPOSITORY, "0"]
     done = subprocess.run(command, input=b"", cwd=REPOSITORY, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["results.jsonl"]
@@ -140,4 +140,26 @@ def test_a_process_that_does_not_end_is_killed(tmp_path, monkeypatch):
     pipe.open().close()
     process.begin({"seconds": 2.0})
     assert first.returncode == -signal.SIGKILL
-    process._end()
+    process.end()
+
+
+def test_a_long_record_does_not_wait_for_the_process(tmp_path, monkeypatch):
+    (tmp_path / "slow.py").write_text("import time\ntime.sleep(60)\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(reports_beside, "_MODULE", "slow")
+    process = ReportsBeside(tmp_path, REPOSITORY)
+    process.begin({"command": "x" * (1 << 20)})
+    assert process._process.poll() is None
+    process.end()
+
+
+def test_reports_that_cannot_be_begun_again_are_not_written(tmp_path, monkeypatch):
+    (tmp_path / "quick.py").write_text("input()\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(reports_beside, "_MODULE", "quick")
+    process = ReportsBeside(tmp_path, REPOSITORY)
+    process.begin({"seconds": 1.0})
+    assert process._process.wait() == 0
+    monkeypatch.setattr(subprocess, "Popen", Mock(side_effect=OSError))
+    process.begin({"seconds": 2.0})
+    assert not process.write()

@@ -121,7 +121,7 @@ def _attend(one: _Forked, ready: set[int]) -> None:
                 kill(one.pid, signal.SIGKILL)
         if one.has_ended:
             os.waitpid(one.pid, 0)
-    # Whoever had the child killed finds no process of its number once it is told.
+    # A parent that hears of the end of a child that it had killed may rely on it: no process has the number any more.
     options = os.WEXITED | os.WNOHANG | (os.WNOWAIT if one.is_wanted else 0)
     if not one.has_ended and (ended := os.waitid(os.P_PID, one.pid, options)) is not None:
         one.has_ended = True

@@ -24,7 +24,7 @@ BEYOND = 0x5A
 
 
 class Prepared(NamedTuple):
-    """A subcase that defects are tried on.
+    """A subcase on which defects are tried.
 
     Attributes:
         program, subcase: the program and its data.

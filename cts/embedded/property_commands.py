@@ -37,7 +37,7 @@ def _rows(description: DeviceDescription, command: str) -> Listed:
 
 
 def _asked_for(description: DeviceDescription, info: AskedFor) -> Listed:
-    """Return the rows of which a VkCooperativeMatrixProperties2EXT tells: exact sizes, or granularities if flexible dimensions are
+    """Return the rows that VkCooperativeMatrixProperties2EXT structures describe: exact sizes, or granularities if flexible dimensions are
     supported, for then any multiple of a listed size is.
 
     Rows of the other commands are listed for every subgroup size, other rows only for their own."""

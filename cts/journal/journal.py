@@ -454,7 +454,7 @@ def read_meta(directory: Path, wrong: Callable[[Fault], None] = _ignored) -> Run
 
 
 def meta_in(data: bytes, path: Path, wrong: Callable[[Fault], None] = _ignored) -> RunRecord:
-    """Return what ``read_meta`` does for a file with these contents."""
+    """Return the contents of a ``meta.json`` with these bytes, as ``read_meta`` does; ``path`` is for messages."""
     try:
         return meta_of(parse(data), lambda error: wrong(Fault(path, 0, error.field, f"{error.problem}; it is left out")))
     except (WrongField, NotJson) as error:

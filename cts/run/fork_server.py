@@ -2,9 +2,9 @@
 
     python -m cts.run.fork_server FD ROOT N [CASE-LIST]
 
-It has one thread, so a fork copies nothing half done. It listens on the socket FD, loads the cases below ROOT, or the families of those in
-CASE-LIST, and ends when its input ends: when the process that started it is gone. It forks N workers before they are asked for, and starts
-the processes of their devices before it loads the cases.
+It has one thread, so a fork copies nothing half done. It listens on the socket FD, loads the cases below ROOT, or only the families of the
+cases in CASE-LIST, and ends when its input ends: when the process that started it is gone. It forks N workers before they are asked for,
+and starts the processes of their devices before it loads the cases.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def scalar(component: ComponentType, rng: np.random.Generator) -> int:
 
 
 def scalars(component: ComponentType, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw as many such scalars, of the component's dtype, as by so many calls of ``scalar``."""
+    """Draw ``count`` such scalars, of the component's dtype: the same ones as ``count`` calls of ``scalar`` draw."""
     if not component.is_float:
         odd = rng.integers(1 << (component.bits - 1), 1 << component.bits, count, dtype=np.uint64) | np.uint64(1)
         return odd.astype(component.bits_dtype).view(component.dtype)

@@ -53,7 +53,12 @@ def assemble(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class _Literal:
-    """A number whose words depend on its type: that of the instruction's first id, which ``is_type`` or has one."""
+    """A number whose words depend on its type.
+
+    Attributes:
+        token: its text.
+        is_type: whether the instruction's first id is the type; otherwise that id has the type.
+    """
 
     token: str
     is_type: bool

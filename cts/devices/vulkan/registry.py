@@ -3,7 +3,7 @@
     python -m cts.devices.vulkan.registry [vk.xml]
 
 The default file is the one in the package ``vulkan-object``. Runs need neither: they read ``supplement.json``, and the types of its
-declarations from ``supplement_types.py``. Each process that opens a device would need 50 ms to parse the declarations.
+declarations from ``supplement_types.py``. Otherwise each process that opens a device would parse the declarations, which takes 50 ms.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ _LOOKED_INTO = frozenset({Op.Capability, Op.MemoryModel, Op.TypeInt, Op.TypeFloa
 
 
 _NOWHERE, _EVERYWHERE = -1, -2
-"""Instead of the place of an operand: no operand of an instruction decides what it needs; or several may."""
+"""Stand for the place of an operand: no operand decides what an instruction needs, or several do."""
 
 
 class Lack(NamedTuple):
@@ -170,7 +170,7 @@ _OPEN = frozenset((op, int(Decoration.BuiltIn)) for op in _DECORATIONS)
 
 @cache
 def _look(op: Op) -> int:
-    """Return the place of the operand that decides what an instruction needs beside its opcode; or _NOWHERE or _EVERYWHERE."""
+    """Return the place of the operand that decides, with the opcode, what an instruction needs; or _NOWHERE or _EVERYWHERE."""
     places = _places(op)
     if op in _LOOKED_INTO or places is None or len(places) > 1:
         return _EVERYWHERE

@@ -182,11 +182,14 @@ class OwnSpawner:
                     with suppress(OSError):
                         return self._spawner.start(descriptors)
                 self._spawner.close()
-            self._spawner, self._inherited = self._begin(inherited, descriptors[0]), inherited
-            return self._spawner.start(descriptors)
+            self._spawner, spawned = self._begin(inherited, descriptors)
+            self._inherited = inherited
+            return spawned
 
-    def _begin(self, inherited: _Inherited, output: int) -> Spawner:
+    def _begin(self, inherited: _Inherited, descriptors: Sequence[int]) -> tuple[Spawner, Spawned]:
+        """Start a spawner, and a process by it."""
         *_, variables, path = inherited
+        output = descriptors[0]
         self._begun = [process for process in self._begun if process.poll() is None]
         ours, theirs = socket.socketpair()
         with theirs:
@@ -203,8 +206,10 @@ class OwnSpawner:
             except OSError:
                 ours.close()
                 raise
-        self._begun.append(process)
-        return Spawner(ours, process.pid)
+            self._begun.append(process)
+            spawner = Spawner(ours, process.pid)
+            # This process still has both ends, so the request can be made even if the spawner has ended.
+            return spawner, spawner.start(descriptors)
 
 
 @cache

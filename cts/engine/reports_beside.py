@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -36,7 +35,9 @@ class ReportsBeside:
     def __init__(self, directory: Path, root: Path) -> None:
         self._places = directory, root
         # A pipe would hold only a part of a long record, and this process would wait for the other one.
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        if not hasattr(os, "memfd_create"):
+            raise OSError("this system has no files without a name")
+        self._file = os.fdopen(os.memfd_create("record of the run"), "wb")
         self._record = b""
         self._process = self._start()
 

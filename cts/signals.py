@@ -12,7 +12,7 @@ from typing import Any
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 INTERRUPTED = f"ended by {signal.SIGINT.name}"
-"""What ended a program by Ctrl-C, when the exception does not say it."""
+"""The reason to give for a KeyboardInterrupt that has no text."""
 
 
 class Interruption(KeyboardInterrupt):

@@ -18,7 +18,7 @@ CASES = range(5_000, 500_000)
 _MODULE = "cts.report_process"
 
 _SECONDS = 10.0
-"""How long a process that should end may take to remove the file that it writes."""
+"""How long a process may take to end after SIGTERM: it removes the file that it is writing."""
 
 
 class ReportsBeside:
@@ -55,7 +55,7 @@ class ReportsBeside:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the reports were begun."""
+        """Whether a process has been told to write the reports."""
         return bool(self._record)
 
     def begin(self, record: RunRecord) -> None:

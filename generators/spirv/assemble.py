@@ -64,7 +64,7 @@ class _Literal:
     is_type: bool
 
 
-Operand = int | str | _Literal
+_Operand = int | str | _Literal
 """A word, an id with its ``%``, or a number."""
 
 
@@ -105,7 +105,7 @@ class _Assembler:
 
 
 @lru_cache(maxsize=4096)
-def _parsed(line: str) -> tuple[Op | None, str | None, tuple[Operand, ...]]:
+def _parsed(line: str) -> tuple[Op | None, str | None, tuple[_Operand, ...]]:
     """Return the instruction, result and operands of a line; no instruction if it is empty. Modules have most of their lines in common."""
     tokens = _TOKEN.findall(line if '"' in line else line.partition(";")[0])
     if not tokens:
@@ -116,7 +116,7 @@ def _parsed(line: str) -> tuple[Op | None, str | None, tuple[Operand, ...]]:
     op = Op.named(tokens[0].removeprefix("Op"))
     ends_early = tokens[-1] == _ENDS_EARLY
     rest = iter(tokens[1:-1] if ends_early else tokens[1:])
-    found: list[Operand] = []
+    found: list[_Operand] = []
     for kind, quantifier in GRAMMAR.instructions[op].operands:
         if kind == "R":
             if result is None:
@@ -145,7 +145,7 @@ def _id(token: str) -> str:
     return token
 
 
-def _operands(kind: str, token: str, rest: Iterator[str]) -> list[Operand]:
+def _operands(kind: str, token: str, rest: Iterator[str]) -> list[_Operand]:
     match kind:
         case "id" | "T":
             return [_id(token)]
@@ -168,10 +168,10 @@ def _operands(kind: str, token: str, rest: Iterator[str]) -> list[Operand]:
     return _enumerant(kind, token, rest)
 
 
-def _enumerant(kind: str, token: str, rest: Iterator[str]) -> list[Operand]:
+def _enumerant(kind: str, token: str, rest: Iterator[str]) -> list[_Operand]:
     enumerants = GRAMMAR.kinds[kind]
     flags = [int(name) if name.isdecimal() else enumerants.by_name[name].value for name in token.split("|")]
-    found: list[Operand] = [sum(flags)]
+    found: list[_Operand] = [sum(flags)]
     for flag in sorted(flags):
         for extra, quantifier in enumerants.parameters.get(flag, ()):
             for parameter in rest if quantifier else (next(rest),):

@@ -29,7 +29,7 @@ from reports.page_template import compile_templates
 ROOT = find_root(Path(__file__))
 
 JOBS = 3
-"""How many runs the tests have at once: a driver that hangs uses no core, so one more than the cores of most machines for tests."""
+"""How many runs go on at once: one more than most test machines have cores, because a driver that hangs uses none."""
 
 _MOST_OUTPUT = 1 << 22
 
@@ -67,7 +67,7 @@ def load() -> None:
 
 
 def load_reports(report: Path) -> None:
-    """Load what reports need, by writing those of a run again."""
+    """Load what reports need, by writing the reports of a run again."""
     report_writer()(report / RESULTS, report, casebook=casebook_of(ROOT))
 
 

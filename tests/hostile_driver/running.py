@@ -94,7 +94,7 @@ def begin(run: Run, folder: Path, layer: Path, faults: Sequence[str], cases: Seq
 
 
 def _survivors(one: Fork) -> list[tuple[int, str]]:
-    """Return the processes of a run that has ended: those of its session, and those that were started with its state."""
+    """Return the processes that a run has left: they are in its session or have its state in their environment."""
     mark = f"{_STATE}={one.folder}".encode()
     found = []
     for entry in Path("/proc").iterdir():

@@ -110,14 +110,24 @@ def test_a_process_beside_a_run_that_was_killed_writes_nothing(journal, tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["results.jsonl"]
 
 
-def test_ctrl_c_ends_the_processes_that_make_pages(tmp_path, monkeypatch):
+@pytest.fixture
+def stand_in(tmp_path, monkeypatch):
+    """Return a function that has other code run in place of the process beside a run."""
+
+    def use(code: str) -> None:
+        (tmp_path / "standing_in.py").write_text(code, encoding="utf-8")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.setattr(reports_beside, "_MODULE", "standing_in")
+
+    return use
+
+
+def test_ctrl_c_ends_the_processes_that_make_pages(tmp_path, monkeypatch, stand_in):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     waits = f"with open({str(pipe)!r}, 'w') as file:\n    time.sleep(10)\n    file.write('alive')\n"
     forks = f"import os, time\nif os.fork():\n    time.sleep(30)\n{waits}"
-    (tmp_path / "making_pages.py").write_text(forks, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(reports_beside, "_MODULE", "making_pages")
+    stand_in(forks)
     process = ReportsBeside(tmp_path, REPOSITORY)
     with pipe.open(encoding="utf-8") as file:
         monkeypatch.setattr(subprocess.Popen, "wait", Mock(side_effect=KeyboardInterrupt))
@@ -126,13 +136,11 @@ def test_ctrl_c_ends_the_processes_that_make_pages(tmp_path, monkeypatch):
         assert file.read() == ""
 
 
-def test_a_process_that_does_not_end_is_killed(tmp_path, monkeypatch):
+def test_a_process_that_does_not_end_is_killed(tmp_path, monkeypatch, stand_in):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     stays = f"import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nopen({str(pipe)!r}, 'w').close()\ntime.sleep(60)\n"
-    (tmp_path / "staying.py").write_text(stays, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(reports_beside, "_MODULE", "staying")
+    stand_in(stays)
     monkeypatch.setattr(reports_beside, "_SECONDS", 0.1)
     process = ReportsBeside(tmp_path, REPOSITORY)
     first = process._process
@@ -143,20 +151,16 @@ def test_a_process_that_does_not_end_is_killed(tmp_path, monkeypatch):
     process.end()
 
 
-def test_a_long_record_does_not_wait_for_the_process(tmp_path, monkeypatch):
-    (tmp_path / "slow.py").write_text("import time\ntime.sleep(60)\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(reports_beside, "_MODULE", "slow")
+def test_a_long_record_does_not_wait_for_the_process(tmp_path, stand_in):
+    stand_in("import time\ntime.sleep(60)\n")
     process = ReportsBeside(tmp_path, REPOSITORY)
     process.begin({"command": "x" * (1 << 20)})
     assert process._process.poll() is None
     process.end()
 
 
-def test_reports_that_cannot_be_begun_again_are_not_written(tmp_path, monkeypatch):
-    (tmp_path / "quick.py").write_text("input()\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(reports_beside, "_MODULE", "quick")
+def test_reports_that_cannot_be_begun_again_are_not_written(tmp_path, monkeypatch, stand_in):
+    stand_in("input()\n")
     process = ReportsBeside(tmp_path, REPOSITORY)
     process.begin({"seconds": 1.0})
     assert process._process.wait() == 0
